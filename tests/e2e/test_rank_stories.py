@@ -86,7 +86,12 @@ and 2 more communicators
 def test_where_a_job_hung(tmp_path):
     job = write(tmp_path / "job", hung(), world=16)
     assert text_of(job, "--hang") == HANG
-    world, *others = study(job)["hang"]
+    found = study(job)
+    head = text_of(job).splitlines()[1:4]
+    assert head == ["7 collectives of 3 communicators, 0 messages, of 14 traces", "Missing: 2 of 16 ranks: 14-15",
+                    "7 collectives are not of all members: what there is, is compared"]
+    assert (found["collectives_found"], found["partial_collectives"], found["missing"]) == (7, 7, [14, 15])
+    world, *others = found["hang"]
     assert {key: world[key] for key in ("communicator", "call", "number", "inside")} == {
         "communicator": "0", "call": "MPI_Allreduce", "number": 6, "inside": 2}
     assert world["behind"] == [

@@ -23,16 +23,21 @@ static bool take(void *context, const hb_value *value)
 {
     const walk *w = context;
     hb_str from = {value->s, (uint32_t)value->size};
-    double throttled = number(from, "throttled");
+    hb_value gpu = hb_json_member(from, "gpu"), at = hb_json_member(from, "step"),
+             why = hb_json_member(from, "throttled");
+    int64_t id, number_of, throttled = -1;
+    if (!hb_value_int(&gpu, &id) || id < 0 || id > INT32_MAX || !hb_value_int(&at, &number_of))
+        return true; /* of no GPU, or of no step */
+    if (!hb_value_int(&why, &throttled) || throttled < 0 || throttled > INT32_MAX) throttled = -1;
     hb_gpu_step step = {
-        .gpu = (int)number(from, "gpu"),
-        .step = (int64_t)number(from, "step"),
+        .gpu = (int)id,
+        .step = number_of,
         .joules = number(from, "joules"),
         .watts = number(from, "watts"),
         .degrees = number(from, "degrees"),
         .mhz = number(from, "mhz"),
         .least_mhz = number(from, "least_mhz"),
-        .throttled = isnan(throttled) ? -1 : (int)throttled,
+        .throttled = (int)throttled,
     };
     return w->fn(w->context, &step);
 }

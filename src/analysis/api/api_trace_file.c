@@ -204,7 +204,8 @@ hb_result hb_trace_file_event(const hb_trace_file *file, size_t index, hb_file_e
         .ts_us = hb_plugin_ts(t, row),
     };
     if (event->has_dur && !memory) event->dur_us = hb_plugin_dur(t, row);
-    if (row->kind != HB_KIND_FUNCTION && !memory && row->kind != HB_KIND_FLOW) {
+    bool arrow = row->ph == 's' || row->ph == 't' || row->ph == 'f'; /* whose id is its own */
+    if (row->kind != HB_KIND_FUNCTION && !memory && !arrow) {
         hb_key id = hb_row_key(t, row);
         event->has_external_id = hb_key_tag(id) == HB_KEY_TAG_INT;
         if (event->has_external_id) event->external_id = hb_key_value(id);

@@ -352,7 +352,7 @@ enum { CORRECTED_LESS = 4 };
 static bool is_within_bound(hb_rank_study *s)
 {
     double bound = (double)s->clock_bound * (s->clocks_corrected ? CORRECTED_LESS : 1);
-    if (s->clock_bound <= 0 || s->num_nodes < 2) return false;
+    if (!s->clock_bound || s->num_nodes < 2) return false;
     bool any = false;
     hb_meetings *meetings = hb_meetings_open(s);
     for (const hb_meeting *m; (m = hb_meetings_next(meetings));) {

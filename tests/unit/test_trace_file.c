@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What <hipboard/analysis.h> tells of a trace file: each kind of event, each member of each result,
+ * and what is asked for that is not there.
+ */
+#include <math.h>
+
+#include <hipboard/analysis.h>
+
+#include "test_dir.h"
+
+#define SPAN(cat, name, pid, tid, ts, dur, args)                                           \
+    "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" pid ",\"tid\":" tid \
+    ",\"ts\":" ts ",\"dur\":" dur ",\"args\":{" args "}},\n"
+#define STEP(number, ts) SPAN("user_annotation", "ProfilerStep#" number, "1", "1", ts, "1000", "")
+#define OPERATOR(ts, id)                            \
+    SPAN("cpu_op", "aten::mm", "1", "1", ts, "300", \
+         "\"External id\":" id                      \
+         ",\"Input Dims\":[[8, 8], [8, 4]],\"Call stack\":\"a.py(1): f;b.py(2): g\"")
+#define LAUNCH(ts, id)                                           \
+    SPAN("cuda_runtime", "cudaLaunchKernel", "1", "1", ts, "20", \
+         "\"External id\":" id ",\"correlation\":" id)
+#define KERNEL(ts, id)                                                          \
+    SPAN("kernel", "volta_sgemm", "0", "7", ts, "400",                          \
+         "\"device\":0,\"stream\":7,\"External id\":" id ",\"correlation\":" id \
+         ",\"blocks per SM\":0.5,\"est. achieved occupancy %\":40")
+
+static const char text[] =
+    "{\"schemaVersion\":1,\"distributedInfo\":{\"rank\":5},\"note\":[1, 2],\n"
+    "\"deviceProperties\":[{\"id\":0,\"name\":\"G\",\"computeMajor\":7,\"totalGlobalMem\":1024}],\n"
+    "\"hipboard_gpu_steps\":[{\"gpu\":1,\"step\":3,\"joules\":2.5,\"watts\":100,\"degrees\":60,"
+    "\"mhz\":1500,"
+    "\"least_mhz\":1200,\"throttled\":3},{\"gpu\":0,\"step\":4,\"throttled\":0.5},{\"gpu\":-1,"
+    "\"step\":1},{\"gpu\":1e99,\"step\":1},{\"gpu\":0},{\"step\":1},\"x\"],\n"
+    "\"traceEvents\":[" STEP("3", "1000") STEP("4", "2000") OPERATOR("1100", "11") LAUNCH("1150",
+                                                                                          "11")
+        KERNEL("1300", "11") OPERATOR("2100", "12") LAUNCH("2150", "12") KERNEL("2300", "12") SPAN(
+            "gpu_memcpy", "Memcpy", "0", "7", "2800", "50",
+            "\"device\":0,\"stream\":7,\"bytes\":64") SPAN("python_function", "nn.Module: Net_0",
+                                                           "1", "1", "1050", "900",
+                                                           "\"Python id\":1,\"Python module id\":0")
+            SPAN(
+                "other", "x", "\"a name of a process that is longer than there is room\"", "1.5",
+                "1.25", "2.5",
+                "\"External id\":\"text\"") "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":"
+                                            "1,\"ts\":1200,\"args\":{\"Addr\":16,\"Bytes\":512,"
+                                            "\"Device Type\":1,\"Device Id\":0,\"Total "
+                                            "Allocated\":512}},\n"
+                                            "{\"ph\":\"s\",\"id\":7,\"cat\":\"ac2g\",\"name\":"
+                                            "\"ac2g\",\"pid\":1,\"tid\":1,\"ts\":1150},\n"
+                                            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,"
+                                            "\"args\":{\"name\":\"p\"}}]}\n";
+
+static hb_trace_file *open_text(const char *json, bool unify)
+{
+    char path[300];
+    hb_trace_file *file;
+    hb_open_options options = HB_OPEN_OPTIONS_INIT;
+    snprintf(path, sizeof path, "%s/t.pt.trace.json", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(json, f);
+    assert_int_equal(fclose(f), 0);
+    options.unify = unify;
+    assert_int_equal(hb_trace_file_open(path, &options, &file), HB_OK);
+    return file;
+}
+
+/* ---- events ---- */
+
+static void assert_text(const char *text_of, const char *expected)
+{
+    if (expected)
+        assert_string_equal(text_of, expected);
+    else
+        assert_null(text_of);
+}
+
+static void test_each_kind_of_event(void **state)
+{
+    static const char dims[] = "[[8, 8], [8, 4]]", stack[] = "\"a.py(1): f;b.py(2): g\"";
+    static const struct {
+        const char *name, *category;
+        char phase;
+        double ts, dur; /* dur: -1: none */
+        const char *pid, *tid;
+        int64_t id, correlation; /* -1: none */
+        const char *dims, *stack;
+    } expected[] = {
+        {"ProfilerStep#3", "user_annotation", 'X', 1000, 1000, "1", "1", -1, -1, "[]", NULL},
+        {"ProfilerStep#4", "user_annotation", 'X', 2000, 1000, "1", "1", -1, -1, "[]", NULL},
+        {"aten::mm", "cpu_op", 'X', 1100, 300, "1", "1", 11, -1, dims, stack},
+        {"cudaLaunchKernel", "cuda_runtime", 'X', 1150, 20, "1", "1", 11, 11, NULL, NULL},
+        {"volta_sgemm", "kernel", 'X', 1300, 400, "0", "7", 11, 11, NULL, NULL},
+        {"aten::mm", "cpu_op", 'X', 2100, 300, "1", "1", 12, -1, dims, stack},
+        {"cudaLaunchKernel", "cuda_runtime", 'X', 2150, 20, "1", "1", 12, 12, NULL, NULL},
+        {"volta_sgemm", "kernel", 'X', 2300, 400, "0", "7", 12, 12, NULL, NULL},
+        {"Memcpy", "gpu_memcpy", 'X', 2800, 50, "0", "7", -1, -1, NULL, NULL},
+        {"nn.Module: Net_0", "python_function", 'X', 1050, 900, "1", "1", -1, -1, NULL, NULL},
+        {"x", "other", 'X', 1.25, 2.5, "a name of a process that is lon", "1.5", -1, -1, NULL,
+         NULL},
+        {"[memory]", NULL, 'i', 1200, -1, "1", "1", -1, -1, NULL, NULL},
+        {"ac2g", "ac2g", 's', 1150, -1, "1", "1", -1, -1, NULL, NULL},
+        {"process_name", NULL, 'M', 0, -1, "1", "", -1, -1, NULL, NULL}};
+    enum { COUNT = sizeof expected / sizeof *expected };
+    hb_trace_file *file = open_text(text, false);
+    hb_file_event e;
+    (void)state;
+    assert_int_equal(hb_trace_file_num_events(file), COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(hb_trace_file_event(file, i, &e), HB_OK);
+        assert_text(e.name, expected[i].name);
+        assert_text(e.category, expected[i].category);
+        assert_int_equal(e.phase, expected[i].phase);
+        assert_int_equal(e.has_ts, expected[i].phase != 'M');
+        assert_true(!e.has_ts || e.ts_us == expected[i].ts);
+        assert_int_equal(e.has_dur, expected[i].dur >= 0);
+        assert_true(e.dur_us == (e.has_dur ? expected[i].dur : 0));
+        assert_string_equal(e.pid, expected[i].pid);
+        assert_string_equal(e.tid, expected[i].tid);
+        assert_int_equal(e.has_external_id, expected[i].id >= 0);
+        assert_int_equal(e.external_id, e.has_external_id ? expected[i].id : 0);
+        assert_int_equal(e.has_correlation, expected[i].correlation >= 0);
+        assert_int_equal(e.correlation, e.has_correlation ? expected[i].correlation : 0);
+        assert_text(e.input_dims, expected[i].dims);
+        assert_text(e.call_stack, expected[i].stack);
+    }
+    assert_int_equal(hb_trace_file_event(file, COUNT, &e), HB_ERROR_NOT_FOUND);
+    assert_string_equal(hb_last_error(), "no event 14");
+    hb_trace_file_close(file);
+}
+
+/* ---- the file ---- */
+
+static void test_what_a_file_says_of_itself(void **state)
+{
+    hb_trace_file *file = open_text(text, true);
+    int64_t rank = -1;
+    (void)state;
+    assert_true(hb_trace_file_rank(file, &rank) && rank == 5);
+    assert_string_equal(hb_trace_file_metadata(file, "note"), "[1, 2]");
+    assert_null(hb_trace_file_metadata(file, "nothing"));
+    assert_null(hb_trace_file_metadata(file, "traceEvents"));
+    assert_int_equal(hb_trace_file_text_bytes(file), strlen(text));
+    assert_true(hb_trace_file_memory_bytes(file) > 40 * 14);
+    assert_int_equal(hb_trace_file_num_notes(file), 0);
+    assert_string_equal(hb_trace_file_note(file, 0).what, "");
+    assert_false(hb_trace_file_is_digest(file));
+    hb_trace_file_close(file);
+    file = open_text("{\"distributedInfo\":{\"rank\":\"x\"},\"traceEvents\":[]}", true);
+    assert_false(hb_trace_file_rank(file, &rank));
+    hb_trace_file_close(file);
+}
+
+static void test_notes(void **state)
+{
+    static const char odd[] =
+        "{\"traceEvents\":[{\"name\":\"a\tb\",\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,"
+        "\"ts\":1,\"dur\":N/A},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"f\",\"pid\":1,\"tid\":1,"
+        "\"ts\":1e19,\"dur\":1},{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"f\",\"pid\":1,\"tid\":"
+        "1,"
+        "\"ts\":2e19,\"dur\":1},{\"ph\":\"X\"";
+    hb_trace_file *file = open_text(odd, true);
+    (void)state;
+    size_t count = hb_trace_file_num_notes(file);
+    assert_int_equal(count, 4);
+    assert_int_equal(hb_trace_file_note(file, 0).offset, 26); /* the tab */
+    for (size_t i = 0; i < count; i++)
+        assert_true(*hb_trace_file_note(file, i).what);
+    assert_string_equal(
+        hb_trace_file_note(file, 3).what,
+        "2 events before 1876 or after 2064, which only the plugin's own numbers have");
+    assert_true(hb_trace_file_note(file, 3).offset == HB_NO_OFFSET);
+    assert_string_equal(hb_trace_file_note(file, 4).what, "");
+    hb_trace_file_close(file);
+}
+
+/* ---- results ---- */
+
+static void check_steps(hb_trace_file *file)
+{
+    const hb_step_stat *steps;
+    size_t count;
+    assert_int_equal(hb_trace_file_steps(file, &steps, &count), HB_OK);
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const hb_step_stat *s = &steps[i];
+        assert_string_equal(s->name, i ? "4" : "3");
+        assert_true(s->start_us == 1000 * (double)(i + 1) && s->duration_us == 1000);
+        assert_true(s->kernel_us == 400 && s->memcpy_us == (i ? 50 : 0) && s->memset_us == 0);
+        assert_true(s->communication_us == 0 && s->runtime_us == 20 && s->loader_us == 0);
+        assert_true(s->cpu_us == 180 && s->other_us == (i ? 350 : 400));
+    }
+}
+
+static void check_tables(hb_trace_file *file)
+{
+    const hb_operator_stat *operators;
+    const hb_kernel_stats *kernels;
+    const hb_gpu_stat *gpus;
+    const hb_memory_stats_row *memory;
+    const hb_module_stats *modules;
+    size_t count;
+    for (int by_shape = 0; by_shape < 2; by_shape++) {
+        assert_int_equal(hb_trace_file_operators(file, by_shape, &operators, &count), HB_OK);
+        assert_int_equal(count, 1);
+        assert_string_equal(operators->name, "aten::mm");
+        assert_string_equal(operators->input_shapes, "[[8, 8], [8, 4]]");
+        assert_true(operators->calls == 2 && operators->host_us == 600 &&
+                    operators->self_host_us == 560);
+        assert_true(operators->device_us == 800 && operators->self_device_us == 800 &&
+                    operators->tc_eligible);
+    }
+    assert_int_equal(hb_trace_file_kernels(file, &kernels, &count), HB_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(kernels->name, "volta_sgemm");
+    assert_true(kernels->calls == 2 && kernels->total_us == 800 && kernels->mean_us == 400);
+    assert_true(kernels->max_us == 400 && kernels->min_us == 400 && kernels->blocks_per_sm == 0.5);
+    assert_true(kernels->occupancy_percent == 40 && !kernels->tc_used);
+    assert_int_equal(hb_trace_file_gpus(file, &gpus, &count), HB_OK);
+    assert_int_equal(count, 1);
+    assert_true(gpus->id == 0 && fabs(gpus->utilization - 0.4) < 1e-9 &&
+                fabs(gpus->sm_efficiency - 0.2) < 1e-9);
+    assert_true(gpus->occupancy_percent == 40 && gpus->tensor_core_ratio == 0);
+    assert_int_equal(hb_trace_file_memory(file, &memory, &count), HB_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(memory->device, "GPU0");
+    assert_string_equal(memory->name, "aten::mm");
+    assert_true(memory->calls == 1 && memory->increase_bytes == 512 &&
+                memory->self_increase_bytes == 512);
+    assert_true(memory->allocated_bytes == 512 && memory->self_allocated_bytes == 512);
+    assert_true(memory->allocations == 1 && memory->self_allocations == 1);
+    assert_int_equal(hb_trace_file_modules(file, &modules, &count), HB_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(modules->name, "Net_0");
+    assert_true(modules->depth == 0 && modules->occurrences == 1 && modules->operators == 1);
+    assert_true(modules->host_us == 900 && modules->self_host_us == 600);
+    assert_true(modules->device_us == 400 && modules->self_device_us == 400);
+}
+
+static void test_results(void **state)
+{
+    hb_trace_file *file = open_text(text, true);
+    (void)state;
+    for (int again = 0; again < 2; again++) { /* made once */
+        check_steps(file);
+        check_tables(file);
+    }
+    assert_int_equal(hb_trace_file_keep_steps(file, 3, 3), HB_ERROR_STATE);
+    hb_trace_file_close(file);
+}
+
+static void test_some_steps(void **state)
+{
+    static const struct {
+        int64_t first, last;
+        size_t steps;
+    } cases[] = {{3, 4, 2}, {3, 3, 1}, {4, 9, 1}, {0, 3, 1}, {5, 9, 0}, {0, 2, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_trace_file *file = open_text(text, true);
+        const hb_step_stat *steps;
+        const hb_kernel_stats *kernels;
+        size_t count = 0, num_kernels = 0;
+        hb_result result = hb_trace_file_keep_steps(file, cases[i].first, cases[i].last);
+        assert_int_equal(result, cases[i].steps ? HB_OK : HB_ERROR_NOT_FOUND);
+        if (result == HB_OK) {
+            assert_int_equal(hb_trace_file_steps(file, &steps, &count), HB_OK);
+            assert_int_equal(hb_trace_file_kernels(file, &kernels, &num_kernels), HB_OK);
+            assert_int_equal(count, cases[i].steps);
+            assert_int_equal(kernels->calls, cases[i].steps);
+        }
+        hb_trace_file_close(file);
+    }
+}
+
+/* ---- each GPU's steps ---- */
+
+typedef struct told {
+    hb_gpu_step steps[4];
+    size_t count, most;
+} told;
+
+static bool keep(void *context, const hb_gpu_step *step)
+{
+    told *t = context;
+    t->steps[t->count++] = *step;
+    return t->count < t->most;
+}
+
+static void test_steps_of_gpus(void **state)
+{
+    hb_trace_file *file = open_text(text, true);
+    told all = {.most = 9}, one = {.most = 1};
+    (void)state;
+    assert_int_equal(hb_trace_file_gpu_steps(file, keep, &all), HB_OK);
+    assert_int_equal(all.count, 2);
+    const hb_gpu_step *s = all.steps;
+    assert_true(s->gpu == 1 && s->step == 3 && s->joules == 2.5 && s->watts == 100 &&
+                s->degrees == 60);
+    assert_true(s->mhz == 1500 && s->least_mhz == 1200 && s->throttled == 3);
+    s = &all.steps[1];
+    assert_true(s->gpu == 0 && s->step == 4 && isnan(s->joules) && isnan(s->watts) &&
+                isnan(s->degrees));
+    assert_true(isnan(s->mhz) && isnan(s->least_mhz) && s->throttled == -1);
+    assert_int_equal(hb_trace_file_gpu_steps(file, keep, &one), HB_OK);
+    assert_int_equal(one.count, 1);
+    hb_trace_file_close(file);
+}
+
+static void test_a_trace_that_the_plugin_loses(void **state)
+{
+    static const char lost[] =
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":\"x\","
+        "\"ts\":1,\"dur\":1}]}";
+    hb_trace_file *file = open_text(lost, false);
+    const hb_step_stat *steps;
+    const hb_kernel_stats *kernels;
+    size_t count;
+    char first[400];
+    (void)state;
+    assert_int_equal(hb_trace_file_steps(file, &steps, &count), HB_ERROR_FORMAT);
+    snprintf(first, sizeof first, "%s", hb_last_error());
+    assert_int_equal(hb_trace_file_kernels(file, &kernels, &count), HB_ERROR_FORMAT);
+    assert_string_equal(hb_last_error(), first);
+    assert_non_null(strstr(first, "event 0"));
+    assert_null(hb_trace_file_advice(file, 0));
+    hb_trace_file_close(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(test_each_kind_of_event),
+        IN_DIR(test_what_a_file_says_of_itself),
+        IN_DIR(test_notes),
+        IN_DIR(test_results),
+        IN_DIR(test_some_steps),
+        IN_DIR(test_steps_of_gpus),
+        IN_DIR(test_a_trace_that_the_plugin_loses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
