@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What `hipboard ranks` says of jobs made for one thing each: where one hung, which places are unlike others, what clocks
 are worth, how large a collective is, what is odd."""
+import ctypes
 import json
 import statistics
+import struct
 
 import pytest
 
 import made_ranks
+from support import BUILD
 from test_rank_study import ranks, study
 
 
@@ -131,23 +134,24 @@ def of_nodes(directory, late=LATE, steps=4, each=2):
             events.append(span(f"ProfilerStep#{step}", 1000 * step, 900, cat="user_annotation"))
             for k in range(3):
                 at = 1000 * step + 200 * k
-                events += [span("work", at, 50 + more), collective(at + 50 + more, 100 - more, sequence=3 * step + k + 1, size=12)]
+                events += [span("work", at, 50 + more), collective(at + 50 + more, 100 - more, sequence=3 * step + k + 1, size=len(late))]
         jobs.append(events)
     return write(directory, jobs, host=lambda rank: f"n{rank // each}")
 
 
-def test_nodes_unlike_the_others(tmp_path):
-    found = study(of_nodes(tmp_path / "job"))
-    middle = statistics.median(LATE)
-    late = [statistics.mean(LATE[2 * n:2 * n + 2]) - middle for n in range(6)]
+@pytest.mark.parametrize("ranks", [LATE, [0, 1, 2, 3, 40, 2, 1, 0, 3, 1, 8, 9], [9, 9, 0, 5, 40, 2, 1, 0, 3, 1]])
+def test_nodes_unlike_the_others(ranks, tmp_path):
+    found, nodes = study(of_nodes(tmp_path / "job", ranks)), len(ranks) // 2
+    middle = statistics.median(ranks)
+    late = [statistics.mean(ranks[2 * n:2 * n + 2]) - middle for n in range(nodes)]
     deviation = 1.4826 * statistics.median(abs(x - statistics.median(late)) for x in late)
-    expected = sorted(range(6), key=lambda n: -late[n])
+    expected = sorted(range(nodes), key=lambda n: -late[n])
     assert [p["name"] for p in found["places"]] == [f"n{n}" for n in expected]
     for place, n in zip(found["places"], expected):
         ranks_of = range(2 * n, 2 * n + 2)
         assert place == {"name": f"n{n}", "ranks": 2, "late_us": pytest.approx(late[n]),
-                         "waited_us": pytest.approx(12 * statistics.mean(40 - LATE[r] for r in ranks_of)),
-                         "useful_us": pytest.approx(4 * 900 - 12 * statistics.mean(100 - LATE[r] for r in ranks_of)),
+                         "waited_us": pytest.approx(12 * statistics.mean(40 - ranks[r] for r in ranks_of)),
+                         "useful_us": pytest.approx(4 * 900 - 12 * statistics.mean(100 - ranks[r] for r in ranks_of)),
                          "deviations": pytest.approx((late[n] - statistics.median(late)) / deviation, rel=1e-3)}
 
 
@@ -371,3 +375,78 @@ def test_odd_jobs(change, said, tmp_path):
     assert done.stderr == "".join(f"hipboard ranks: {line}\n" for line in said)
     assert done.stdout.count("Note: ") == len(said)
     assert study(tmp_path / "job")["notes"] == said
+
+
+# ---- digests that are added to a file ----
+
+HEAD, END_AT = 16, 12  # the magic, a version, and where what is whole ends (0: with the file)
+
+
+class Study:
+    def __init__(self, *paths):
+        self.library = ctypes.CDLL(str(BUILD / "src/analysis/libhipboard-analysis.so.0"))
+        self.study = ctypes.c_void_p()
+        self.library.hb_last_error.restype = ctypes.c_char_p
+        assert self.library.hb_rank_study_create(None, ctypes.byref(self.study)) == 0
+        for path in paths:
+            assert self.library.hb_rank_study_add(self.study, str(path).encode()) == 0
+
+    def append(self, path):
+        """Why not; None: it was done."""
+        result = self.library.hb_rank_study_append(self.study, str(path).encode())
+        why = self.library.hb_last_error().decode() if result else None
+        self.library.hb_rank_study_destroy(self.study)
+        return why
+
+
+def test_digests_of_one_rank_after_the_other(tmp_path):
+    made_ranks.write(tmp_path / "job", 4, late=2)
+    traces = sorted((tmp_path / "job").iterdir())
+    kept = tmp_path / "kept.hbranks"
+    whole = study(tmp_path / "job")
+    for n, trace in enumerate(traces):
+        before = kept.read_bytes() if n else b""
+        assert Study(trace).append(kept) is None
+        now = kept.read_bytes()
+        assert struct.unpack_from("<I", now, END_AT)[0] == len(now)
+        assert now[HEAD:len(before)] == before[HEAD:] and len(now) > max(HEAD, len(before))
+        assert study(kept)["ranks_found"] == n + 1
+    assert study(kept) == whole
+    nothing = kept.read_bytes()
+    assert Study().append(kept) is None and kept.read_bytes() == nothing
+
+
+def test_what_was_not_added_whole_is_written_over(tmp_path):
+    made_ranks.write(tmp_path / "job", 2)
+    first, second = sorted((tmp_path / "job").iterdir())
+    kept, other = tmp_path / "kept.hbranks", tmp_path / "other.hbranks"
+    for rest in (b"", b"x", b"x" * 100, b"x" * 100000):
+        other.unlink(missing_ok=True)
+        assert Study(first).append(other) is None
+        kept.write_bytes(other.read_bytes() + rest)  # as who was killed leaves it
+        assert Study(second).append(kept) is None and Study(second).append(other) is None
+        assert kept.read_bytes() == other.read_bytes() and study(kept)["ranks_found"] == 2
+
+
+def test_a_file_that_is_none_of_digests_is_left_as_it_is(tmp_path):
+    made_ranks.write(tmp_path / "job", 2)
+    first, second = sorted((tmp_path / "job").iterdir())
+    kept = tmp_path / "kept.hbranks"
+    assert Study(first).append(kept) is None
+    fine = kept.read_bytes()
+    for at in range(HEAD):
+        odd = fine[:at] + bytes([fine[at] ^ 0x40]) + fine[at + 1:]
+        kept.write_bytes(odd)
+        why = Study(second).append(kept)
+        if at < END_AT:
+            assert why == f"{kept}: no digests of ranks of this version: left as it is" and kept.read_bytes() == odd
+        elif at > END_AT + 1:
+            assert why == f"{kept}: its end is missing: left as it is" and kept.read_bytes() == odd
+    for size in (1, HEAD - 1):
+        kept.write_bytes(fine[:size])
+        assert "no digests of ranks of this version" in Study(second).append(kept)
+        assert kept.read_bytes() == fine[:size]
+    kept.write_bytes(fine[:END_AT] + struct.pack("<I", len(fine) + 1) + fine[HEAD:])
+    assert "its end is missing" in Study(second).append(kept)
+    kept.write_bytes(fine[:END_AT] + b"\0\0\0\0" + fine[HEAD:])  # all of it was written at once
+    assert Study(second).append(kept) is None and study(kept)["ranks_found"] == 2
