@@ -265,3 +265,21 @@ def test_what_is_not_there_is_told(lost, tmp_path):
             answer, error = query(tmp_path, f"{route}?{question}")
             assert answer is None and error == f"hipboard query: {said}\n"
         assert query(tmp_path, f"{route}?run=r&worker=w_{1 - lost}&span=1")[0]
+
+
+@pytest.mark.parametrize("records", [5120, 5121, 7003])
+def test_a_curve_of_more_points_than_are_shown(records, tmp_path):
+    """Of each record but the first two: 10,239 points are all there, 10,241 are 10,240 of them."""
+    chance, total, events = random.Random(records), 10**6, [complete("cpu_op", "aten::mm", 0, 10**6, **{"External id": 1})]
+    for i in range(records):
+        size = chance.choice([512, -256, 1024, chance.randrange(5000)])
+        total += size
+        events.append({"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 10 + 3 * i + chance.randrange(3), "args": {
+            "Addr": 16 + i, "Bytes": size, "Device Type": 1, "Device Id": 0, "Total Allocated": total,
+            "Total Reserved": 2 * total}})
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/w.1.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    url = "memory_curve?run=run&worker=w&span=1"
+    assert check_urls(tmp_path, [url]) == 1
+    [rows] = Logdir(tmp_path).query(url)[0]["rows"].values()
+    assert len(rows) == min(2 * records - 1, 10240)

@@ -19,6 +19,7 @@ rooms.py names, without --unit. The copy stays in DIR, so that another run build
 changed, and runs only tests that have changed for what they execute; --again runs all.
 """
 import argparse
+import collections
 import hashlib
 import json
 import os
@@ -148,13 +149,18 @@ def digest(paths):
     return total.hexdigest()
 
 
+def alike(name):
+    """What one test notices, the same with other parameters may as well."""
+    return name.partition("[")[0]
+
+
 class Asked:
     """Tests, what each executes, and how good each was at noticing."""
 
     def __init__(self, copy, again):
         self.copy, self.again = copy, again
         self.seconds, self.executed, self.command, self.needs, self.env = {}, {}, {}, {}, {}
-        self.asked, self.noticed = {}, {}
+        self.asked, self.noticed, self.link = {}, {}, {} # the first two by alike()
         # What tests of tests/e2e load and run; what else they need is built once.
         self.loaded = sorted({name for names in copy.files.values() for name in names
                               if name.startswith(("src/", "tools/symbolizer/", "tools/hipboard/"))})
@@ -184,7 +190,8 @@ class Asked:
         blocks = {(file, function.partition("@")[0], offset) for file, function, offset in blocks}
         self.seconds[name], self.executed[name] = seconds, blocks
         self.command[name], self.needs[name], self.env[name] = command, needs, env
-        self.asked[name], self.noticed[name] = 1, 0.5
+        self.link[name] = 0.3 if needs is self.loaded else 1.3 # those of tests/e2e share what is linked
+        self.asked[alike(name)], self.noticed[alike(name)] = 1, 0.5
 
     def meson_tests(self):
         for test in self.copy.introspect("--tests"):
@@ -212,7 +219,7 @@ class Asked:
                 self.add(name, seconds, blocks, test["cmd"], needs, env)
 
     def e2e_file(self, file):
-        if not (self.copy.root / "tests/e2e" / file).exists() or f"e2e {file}" in self.asked:
+        if not (self.copy.root / "tests/e2e" / file).exists() or f"e2e {file}" in self.seconds:
             return
         python = [str(self.copy.root / ".venv/bin/python"), "-m", "pytest", "-q", "-x", "-p",
                   "no:cacheprovider"]
@@ -248,16 +255,20 @@ class Asked:
         """The first of the tests that does, those first that notice most in their time; and how many
         of them were asked before patience ended."""
         until = time.monotonic() + patience
-        cost = {name: (self.seconds[name] + 0.3) * self.asked[name] / self.noticed[name]
-                for name in names}
+        cost, same = {}, collections.Counter() # of tests that are alike the second is worth less
+        for name in sorted(names, key=self.seconds.get):
+            kind = alike(name)
+            same[kind] += 1
+            each = (self.seconds[name] + self.link[name]) * same[kind]
+            cost[name] = each * self.asked[kind] / self.noticed[kind]
         for count, name in enumerate(sorted(names, key=cost.get)):
             if time.monotonic() > until:
                 return None, count
             status, _ = self.copy.ninja(self.needs[name])
             status = status or self.copy.call(self.command[name], env=self.env[name],
                                               timeout=10 + 6 * self.seconds[name])[0]
-            self.asked[name] += 1
-            self.noticed[name] += bool(status)
+            self.asked[alike(name)] += 1
+            self.noticed[alike(name)] += bool(status)
             if status:
                 return name, count + 1
         return None, len(names)
