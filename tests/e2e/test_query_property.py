@@ -283,3 +283,54 @@ def test_a_curve_of_more_points_than_are_shown(records, tmp_path):
     assert check_urls(tmp_path, [url]) == 1
     [rows] = Logdir(tmp_path).query(url)[0]["rows"].values()
     assert len(rows) == min(2 * records - 1, 10240)
+
+
+def test_memory_outside_all_calls_is_of_a_thread_with_a_number(tmp_path):
+    """Before, between and behind the calls; a text in place of a number loses the file."""
+    tids, answered = [1, 7, 1.5, True, None, "1", "x", [1]], []
+    for i, tid in enumerate(tids):
+        for place, ts in enumerate((5, 25, 95, 15)):
+            record = {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": tid, "ts": ts, "args": {
+                "Addr": 16, "Bytes": 512, "Device Type": 1, "Device Id": 0, "Total Allocated": 512, "Total Reserved": 1024}}
+            (tmp_path / f"r{i}{place}").mkdir()
+            (tmp_path / f"r{i}{place}/w.1.pt.trace.json").write_text(json.dumps({"traceEvents": [
+                complete("cpu_op", "aten::mm", 10, 10), complete("cpu_op", "aten::add", 30, 20), record]}))
+            answered.append(f"memory?run=r{i}{place}&worker=w&span=1")
+    assert 0 < check_urls(tmp_path, answered) < len(answered)
+
+
+def test_modules_of_lightning_in_and_beside_each_other(tmp_path):
+    """In a profile, in calls, in a module; what runs behind the modules is of none."""
+    inside = [("[pl][profile]run_training_epoch", 0, 900), ("[pl][module]A: net", 10, 300), ("aten::mm", 20, 50), ("[pl][module]B: net.b", 100, 100),
+              ("aten::add", 110, 20), ("[pl][profile]inner", 400, 100), ("[pl][module]A: net", 410, 50), ("aten::relu", 420, 10),
+              ("[pl][module]C: c", 950, 20), ("aten::t", 955, 5), ("call", 1000, 100), ("[pl][module]A: net", 1010, 40)]
+    for i in range(len(inside)):
+        (tmp_path / f"r{i}").mkdir()
+        (tmp_path / f"r{i}/w.1.pt.trace.json").write_text(json.dumps({"Framework": "pytorch-lightning", "traceEvents": [
+            complete("cpu_op", *span) for k, span in enumerate(inside) if k != i]}))
+    urls = [f"{route}?run=r{i}&worker=w&span=1" for i in range(len(inside)) for route in ("module", "tree", "operation/table")]
+    assert check_urls(tmp_path, urls) == len(urls)
+
+
+def test_modules_of_what_runs_backward(tmp_path):
+    """Python's modules, whose forward calls lead by arrows to calls of another thread."""
+    def arrow(ph, number, tid, ts):
+        return {"ph": ph, "cat": "forward_backward", "name": "fwd_bwd", "id": number, "pid": 1, "tid": tid, "ts": ts, "bp": "e"}
+
+    def python(name, ident, parent, number, ts, dur):
+        return complete("python_function", name, ts, dur, **{"Python id": ident, "Python parent id": parent,
+                                                            "Python module id": number})
+
+    for i in range(2):
+        events = [python("nn.Module: Net_0", 1, None, 0, 0, 300), python("nn.Module: Linear_0", 2, 1, 1, 10, 100),
+                  complete("cpu_op", "aten::linear", 20, 60, **{"External id": 1}),
+                  complete("cpu_op", "aten::addmm", 30, 40, **{"External id": 2}),
+                  complete("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", 500, 80, 2, **{"External id": 3}),
+                  complete("cpu_op", "AddmmBackward0", 510, 60, 2, **{"External id": 4}),
+                  complete("cpu_op", "aten::mm", 520, 20, 2, **{"External id": 5})]
+        if i:
+            events += [arrow("s", 1, 1, 30), arrow("f", 1, 2, 510)]
+        (tmp_path / f"r{i}").mkdir()
+        (tmp_path / f"r{i}/w.1.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    urls = [f"{route}?run=r{i}&worker=w&span=1" for i in range(2) for route in ("module", "tree", "operation/table", "overview")]
+    assert check_urls(tmp_path, urls) == len(urls)

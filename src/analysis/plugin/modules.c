@@ -281,7 +281,7 @@ static void sum_tree(hb_analysis *a, sums *s, uint32_t parent)
 {
     for (uint32_t c = a->nodes[parent].first_child; c; c = a->nodes[c].next) {
         const hb_node *n = &a->nodes[c];
-        if (n->class == HB_CLASS_BACKWARD || n->class == HB_CLASS_PL_PROFILE) continue;
+        if (n->class == HB_CLASS_BACKWARD) continue;
         if (n->class == s->class) sum_node(a, s, n);
         sum_tree(a, s, c);
     }
