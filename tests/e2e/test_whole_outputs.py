@@ -3,14 +3,16 @@
 whole_outputs.txt was checked by hand once, as test_page_whole's answers, whose numbers these are. A column of another's
 numbers, a unit, a default or an option that is forgotten shows here."""
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from support import BUILD
+from support import BUILD, ROOT
 from test_page_whole import made
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
@@ -19,7 +21,10 @@ OUTPUTS = dict(re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", Path(__file__).with_n
 
 
 def write(directory):
-    """t: the trace; u: the same with more to do, a kernel less and another operator; job: both as ranks of one."""
+    """DATA: files of other tools, and of PyTorch; t: the trace; u: the same with more to do, a kernel less and another operator; job: both as ranks of one."""
+    shutil.copytree(ROOT / "tests/data", directory / "DATA")
+    for path in (directory / "DATA").rglob("*"):  # what has no time of day has its file's
+        os.utime(path, ns=(0, 1700000100123456789))
     later = made()
     for e in later["traceEvents"]:
         if e["name"] == "relu_kernel":
