@@ -12,7 +12,11 @@
 
 #include <cmocka.h>
 
+#include <sys/stat.h>
+
+#include "ops/op_list.h"
 #include "ops/op_told.h"
+#include "test_dir.h"
 
 static char told[4096];
 
@@ -109,6 +113,26 @@ static void test_floating_point_takes_no_word(void **state)
     assert_int_equal(d.tensors[0].dims[0], 5);
     assert_int_equal(d.tensors[0].dims[1], 6);
     hb_op_table_free(&table);
+}
+
+/* Eight are in registers; those behind them lie on the stack, among the other values there. */
+static void test_the_ninth_of_floating_point_does(void **state)
+{
+    static const uint64_t words[HB_OP_MAX_PARAMS] = {1, 2, 3, 4, 5, 6, 70, 80};
+    static const char *const lines[] = {
+        "f | a:f b:f c:f d:f e:f g:f h:f j:f p:i q:i r:i s:i t:i u:i n:i | f32[n,u]",
+        "f | a:f b:f c:f d:f e:f g:f h:f j:f k:f p:i q:i r:i s:i t:i u:i n:i | f32[n,u]",
+    };
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        hb_op_table table;
+        hb_op_description d;
+        hb_op_entry row = only_row(&table, lines[i]);
+        hb_op_describe(&row, words, NULL, &d);
+        assert_int_equal(d.tensors[0].dims[0], i ? 80 : 70);
+        assert_int_equal(d.tensors[0].dims[1], 6);
+        hb_op_table_free(&table);
+    }
 }
 
 /* As the compiler passes it. */
@@ -499,6 +523,83 @@ static void test_own_tables_have_no_mistakes(void **state)
     hb_op_table_free(&table);
 }
 
+/* ---- lists of tables ---- */
+
+static void put_table(const char *name, mode_t mode)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "of_%.3s | n:i | f32[n] | | alias=as_%.3s\n", name, name);
+    fclose(file);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+/* The names that the tables of a list have, * behind those whose addresses are read with care. */
+static void check_list(const char *list, const char *names)
+{
+    char own[512], got[512] = "";
+    hb_op_table table = {0};
+    told[0] = '\0';
+    snprintf(own, sizeof own, "%s/blas.ops", dir);
+    assert_int_equal(hb_op_list_read(&table, list, own, tell, NULL), HB_OK);
+    for (uint32_t i = 0; i < table.rows.count; i++) {
+        size_t n = strlen(got);
+        snprintf(got + n, sizeof got - n, "%s%s%s", n ? " " : "", table.rows.items[i]->name,
+                 table.rows.items[i]->careful ? "*" : "");
+    }
+    assert_string_equal(got, names);
+    assert_string_equal(told, "");
+    hb_op_table_free(&table);
+}
+
+static void test_a_list_names_tables(void **state)
+{
+    static const char *const names[] = {"blas.ops", "fft.ops", "io.ops",   "launches.ops",
+                                        "rccl.ops", "xyz.op",  ".hid.ops", "own.txt"};
+    char list[1024];
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        put_table(names[i], 0644);
+    put_table("wow.ops", 0666); /* which anybody may have written */
+    check_list("", "");
+    check_list("libraries", "of_bla of_fft of_rcc");
+    check_list("communication", "of_rcc");
+    check_list("loaders", "of_io.");
+    check_list("launches", "of_lau");
+    check_list("without=communication:libraries", "of_bla of_fft");
+    check_list("libraries\nwithout=communication", "of_bla of_fft");
+    check_list("without=communication:communication", "of_rcc");
+    check_list("loaders::communication:\n", "of_io. of_rcc");
+    check_list("names=torch:loaders:launches", "as_io. as_lau");
+    snprintf(list, sizeof list, "%s/own.txt:loaders:%s/wow.ops", dir, dir);
+    check_list(list, "of_own* of_io. of_wow*");
+    hb_op_table table = {0};
+    snprintf(list, sizeof list, "loaders:%s/none:launches", dir);
+    assert_int_equal(hb_op_list_read(&table, list, "/none/blas.ops", tell, NULL), HB_ERROR_IO);
+    assert_string_equal(hb_last_error(), "'/none' can't be listed");
+    hb_op_table_free(&table);
+}
+
+static void test_lists_may_have_own_tables(void **state)
+{
+    static const char *const own[] = {"libraries", "communication", "loaders", "launches"};
+    char list[128];
+    (void)state;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        assert_true(hb_op_list_has_own(own[i]));
+        snprintf(list, sizeof list, "/a:%s", own[i]);
+        assert_true(hb_op_list_has_own(list));
+        snprintf(list, sizeof list, "%s\n/a", own[i]);
+        assert_true(hb_op_list_has_own(list));
+        snprintf(list, sizeof list, "%sx:/%s", own[i], own[i]);
+        assert_false(hb_op_list_has_own(list));
+    }
+    assert_false(hb_op_list_has_own(""));
+    assert_false(hb_op_list_has_own("without=communication:names=torch"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -524,6 +625,9 @@ int main(void)
         cmocka_unit_test(test_a_nul_byte_is_a_mistake),
         cmocka_unit_test(test_lines_behind_a_wrong_one_hold),
         cmocka_unit_test(test_own_tables_have_no_mistakes),
+        cmocka_unit_test(test_the_ninth_of_floating_point_does),
+        cmocka_unit_test_setup_teardown(test_a_list_names_tables, make_dir, remove_dir),
+        cmocka_unit_test(test_lists_may_have_own_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
