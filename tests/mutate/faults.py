@@ -98,6 +98,8 @@ def places(text):
             line = line_at(quiet, begin)
             if FAILURE.search(line) or kind != "condition" and without_memory(quiet, begin):
                 continue
+            if kind == "or for and" and leads_to_failure(quiet, begin):
+                continue
             if kind in (*NUMERIC, "comparison") and MOMENT.search(line):
                 continue
             found.append((kind, begin, end, replacement))
@@ -117,6 +119,13 @@ def without_memory(text, at):
     if asked[2] == "(":
         return bool(re.match(ALLOCATES, asked[1] + "("))
     return bool(re.search(rf"\b{asked[1]} =\s+(\([^()]*\) ?)?{ALLOCATES}", text[max(begin - 300, 0):begin]))
+
+
+def leads_to_failure(text, at):
+    """Where any of several things failed, as allocations do, there is no memory."""
+    line = text[text.rfind("\n", 0, at) + 1:].split("\n", 3)
+    lines = {"{": 2, ")": 1}.get(line[0].rstrip()[-1:], 0)
+    return bool(re.match(r"\s*if \(", line[0]) and FAILURE.search("\n".join(line[1:1 + lines])))
 
 
 def is_size(text, at):

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "forks_with_threads.h"
+#include "record/record.h"
 #include "record/strings.h"
 #include "recorded.h"
 
@@ -780,10 +781,20 @@ static void a_forked_child_records_nothing_of_its_parents(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* What a scope costs, as summaries say it: some nanoseconds, whatever else the machine does. */
+static void what_a_scope_costs_is_known(void **state)
+{
+    (void)state;
+    double ns = hb_record_scope_ns();
+    assert_true(ns > 1 && ns < 50000);
+    assert_true(hb_record_scope_ns() == ns); /* measured once */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scopes_close_on_every_way_out),
+        cmocka_unit_test(what_a_scope_costs_is_known),
         cmocka_unit_test(guards_change_no_loop_and_end_with_their_block),
         cmocka_unit_test(a_scope_body_runs_once_with_and_without_profiler),
         cmocka_unit_test(nested_scopes_lie_inside_each_other),

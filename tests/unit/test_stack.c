@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,6 +71,26 @@ static void a_stack_begins_with_the_callers_frame(void **state)
     assert_int_equal(pcs[1], return_address);
 }
 
+/* Of a library that profiles: nothing of it at the beginning, all that called it behind. */
+static void what_is_passed_over_is_left_out_at_the_beginning(void **state)
+{
+    static uint64_t outside[HB_STACK_MAX];
+    void (*own)(void **) = what_is_passed_over_is_left_out_at_the_beginning;
+    const void *here;
+    (void)state;
+    memcpy(&here, &own, sizeof here);
+    for (int i = 0; i < 20; i++) /* which takes no more than once does */
+        hb_stack_pass_over(here);
+    frames = hb_stack_capture(pcs, NULL);
+    uint32_t left = hb_stack_capture_outside(outside);
+    assert_in_range(left, 2, frames - 1);
+    for (uint32_t i = 0; i < left; i++) /* the test's main() is among them */
+        assert_int_equal(outside[i], pcs[frames - left + i]);
+    Dl_info library;
+    assert_true(dladdr((void *)(uintptr_t)outside[0], &library) != 0);
+    assert_non_null(strstr(library.dli_fname, "cmocka"));
+}
+
 static void addresses_outside_any_module_are_shown_as_such(void **state)
 {
     (void)state;
@@ -85,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_have_names_lines_and_inlined_functions),
+        cmocka_unit_test(what_is_passed_over_is_left_out_at_the_beginning),
         cmocka_unit_test(a_stack_begins_with_the_callers_frame),
         cmocka_unit_test(addresses_outside_any_module_are_shown_as_such),
     };
