@@ -30,8 +30,9 @@ typedef struct hb_open_options {
     size_t struct_size;
     /** Most bytes of memory for one trace; more gives HB_ERROR_LIMIT. 0: half of the
      * machine's or, in a container, of its. What lies in temporary files is none of it: that is
-     * what all traces of the process need above 384 MiB, or what HIPBOARD_MEMORY says. A child of
-     * fork() shares these files with its parent: one of the two goes on with a trace. */
+     * what all traces of the process need above 384 MiB, tables of names aside, or above what
+     * HIPBOARD_MEMORY says. A child of fork() shares these files with its parent: one of the two
+     * goes on with a trace. */
     uint64_t max_memory;
     /** Called now and then while a file is read, with the bytes of text read and the file's size
      * (0: not known, as of a pipe). False stops with HB_ERROR_STATE. May be NULL. */

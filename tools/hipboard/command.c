@@ -34,7 +34,7 @@ const environment_variable program_environment[] = {
      "how much traces of a log directory may take, as 20G; the oldest of the program's go"},
     {"HIPBOARD_MEMORY",
      "how much memory traces that are read take, as 2G, before more of them lies in "
-     "temporary files (384M, on small machines less)"},
+     "temporary files (if unset 384M, on small machines less, and tables of names beyond that)"},
     {"HIPBOARD_FSYNC", "1: a trace is on the disk before its records are given up"},
     {"HIPBOARD_RANK_FROM",
      "the variable that holds a process's rank, of a launcher that hipboard does not know"},

@@ -8,7 +8,7 @@ bool hb_slots_double(hb_arena *arena, hb_slots *slots, uint32_t least)
     uint32_t size = HB_MAX(slots->size * 2, least);
     if (size <= slots->size) return false;
     size_t bytes = size * sizeof(uint32_t);
-    uint32_t *items = arena ? hb_arena_alloc(arena, bytes) : hb_large_alloc(bytes);
+    uint32_t *items = arena ? hb_arena_alloc(arena, bytes) : hb_large_alloc_scattered(bytes);
     if (!items) return false;
     if (arena)
         hb_arena_give_back(arena, slots->items, slots->size * sizeof *items);

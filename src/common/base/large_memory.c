@@ -63,6 +63,20 @@ hb_result hb_large_use_disk(void)
     return HB_OK;
 }
 
+/* What is in memory of ordinary pieces: the rest is for scattered ones. 0: as much as there is. */
+static size_t ordinary_limit(void)
+{
+    size_t limit = atomic_load(&large.limit);
+    return limit - limit / 4;
+}
+
+/* Not of a process that lays nothing aside. */
+static size_t scattered_limit(void)
+{
+    size_t limit = atomic_load(&large.limit);
+    return atomic_load(&large.strict) ? limit : HB_MAX(limit, hb_memory_share());
+}
+
 /* Of files' pages that are mapped; more are dropped. Who reads on meanwhile, on a busy machine,
  * maps more than the limit again before they are. */
 static size_t resident_limit(void)
@@ -317,16 +331,25 @@ static void *alloc_in_memory(size_t size, size_t limit)
     return memory;
 }
 
-void *hb_large_alloc(size_t size)
+static void *alloc(size_t size, size_t limit)
 {
     if (!is_large(size)) return calloc(1, size ? size : 1);
-    size_t limit = atomic_load(&large.limit);
     atomic_store(&large.refusal, 0);
     void *memory = alloc_in_memory(size, limit);
     if (memory || !limit) return memory;
     memory = alloc_in_file(size);
     if (memory || atomic_load(&large.strict)) return memory;
     return alloc_in_memory(size, hb_memory_share());
+}
+
+void *hb_large_alloc(size_t size)
+{
+    return alloc(size, ordinary_limit());
+}
+
+void *hb_large_alloc_scattered(size_t size)
+{
+    return alloc(size, atomic_load(&large.limit) ? scattered_limit() : 0);
 }
 
 void hb_large_free(void *memory, size_t size)
@@ -344,7 +367,7 @@ void hb_large_free(void *memory, size_t size)
 static void *grow_in_memory(void *memory, size_t size, size_t larger)
 {
     if (!hb_large_is_in_memory(memory, size)) return NULL;
-    if (!count_memory(larger - size, atomic_load(&large.limit))) return NULL;
+    if (!count_memory(larger - size, ordinary_limit())) return NULL;
     void *grown = mremap(memory, size, larger, MREMAP_MAYMOVE);
     if (grown == MAP_FAILED) {
         atomic_fetch_sub(&large.in_memory, larger - size);

@@ -19,6 +19,10 @@
 
 /** Zeroed, aligned as malloc() does. NULL without memory: hb_large_refusal(). */
 void *hb_large_alloc(size_t size);
+/** Likewise, for what is read here and there, as a hash table: of a file each access would map a
+ * page again. It stays in memory while hb_memory_share() has room, whatever the usual limit is; a
+ * limit that was asked for holds, but a quarter of it is kept for these. */
+void *hb_large_alloc_scattered(size_t size);
 /** `memory` of `size` bytes, or NULL of none, as one of `larger`: what is new is zeroed. NULL
  * without memory; it is then as it was. */
 void *hb_large_grow(void *memory, size_t size, size_t larger);

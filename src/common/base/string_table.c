@@ -132,7 +132,7 @@ static bool grow(hb_texts *s)
     uint32_t capacity = s->capacity * 2;
     if (capacity < s->capacity) return false;
     hb_str *items = hb_large_alloc(capacity * sizeof *items);
-    uint32_t *hashes = hb_large_alloc(capacity * sizeof *hashes);
+    uint32_t *hashes = hb_large_alloc_scattered(capacity * sizeof *hashes);
     if (!items || !hashes || !hb_slots_double(NULL, &s->slots, 0)) {
         hb_large_free(items, capacity * sizeof *items);
         hb_large_free(hashes, capacity * sizeof *hashes);
