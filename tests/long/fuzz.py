@@ -40,10 +40,11 @@ def seed(target):
 
 
 def run(target, seconds):
-    """Until its time is over, or nothing new came for long."""
+    """Until its time is over, or nothing new came for long. Weighing inputs by how rare what they
+    reach is ("entropic") took four fifths of the time of targets that reach much."""
     corpus = seed(target)
     command = [BUILD / f"fuzz_{target}", f"-max_total_time={seconds}", "-max_len=8192", "-timeout=60",
-               "-rss_limit_mb=4096", "-print_final_stats=1",
+               "-entropic=0", "-rss_limit_mb=4096", "-print_final_stats=1",
                f"-artifact_prefix={KEPT / f'{target}-findings'}/",
                f"-dict={ROOT / 'tests/fuzz/trace.dict'}", corpus]
     process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL,
