@@ -111,10 +111,13 @@ def in_function(text, at):
 def executing(text, fault, blocks, executed):
     """Names of the tests that execute what stands in the text where the fault is. Tables stand outside
     of functions: who executes anything of the file."""
-    _, begin, end, replacement = fault
+    kind, begin, end, replacement = fault
     wanted = set(blocks)
     if in_function(text, begin):
         wanted = around(text, place(text, begin), place(text, end), replacement == ";", blocks)
+        if kind in ("and for or", "or for and"): # what stands in front of it may be jumped over
+            line = place(text, begin)[0]
+            wanted |= {block for block, at in blocks.items() if at[0] == line}
     return {name for name, those in executed.items() if wanted & those}
 
 

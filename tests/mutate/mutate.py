@@ -19,12 +19,12 @@ rooms.py names, without --unit. The copy stays in DIR, so that another run build
 changed, and runs only tests that have changed for what they execute; --again runs all.
 """
 import argparse
-import collections
 import hashlib
 import json
 import os
 import pickle
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -41,6 +41,8 @@ HERE = Path(__file__).resolve().parent
 # The same tests once more with a HIP of another release: slow, and asked of by tests/run.sh.
 OTHER_SUITES = ("_trixie", "_sid", "_experimental")
 SLOWEST = 90 # seconds: what takes longer is not asked
+STARTS = 1.5 # seconds that a test takes to be linked, or pytest to begin
+TOGETHER = 8 # seconds of tests of one file that are asked at once
 NOT_ASKED = (None, set())
 # Tests of size are slow, and notice nothing else.
 FAST = "not very_many and not little_that"
@@ -150,8 +152,8 @@ def digest(paths):
 
 
 def alike(name):
-    """What one test notices, the same with other parameters may as well."""
-    return name.partition("[")[0]
+    """What one test of a file of tests/e2e notices, others of it may as well."""
+    return name.partition("::")[0]
 
 
 class Asked:
@@ -160,7 +162,7 @@ class Asked:
     def __init__(self, copy, again):
         self.copy, self.again = copy, again
         self.seconds, self.executed, self.command, self.needs, self.env = {}, {}, {}, {}, {}
-        self.asked, self.noticed, self.link = {}, {}, {} # the first two by alike()
+        self.asked, self.noticed = {}, {} # by alike()
         # What tests of tests/e2e load and run; what else they need is built once.
         self.loaded = sorted({name for names in copy.files.values() for name in names
                               if name.startswith(("src/", "tools/symbolizer/", "tools/hipboard/"))})
@@ -190,7 +192,6 @@ class Asked:
         blocks = {(file, function.partition("@")[0], offset) for file, function, offset in blocks}
         self.seconds[name], self.executed[name] = seconds, blocks
         self.command[name], self.needs[name], self.env[name] = command, needs, env
-        self.link[name] = 0.3 if needs is self.loaded else 1.3 # those of tests/e2e share what is linked
         self.asked[alike(name)], self.noticed[alike(name)] = 1, 0.5
 
     def meson_tests(self):
@@ -245,32 +246,48 @@ class Asked:
             if test["phase"] == "setup":
                 whole |= blocks
             elif test["passed"]:
-                self.add(test["test"], 1 + test["seconds"], blocks, [*python, test["test"]],
+                self.add(test["test"], test["seconds"], blocks, [*python, test["test"]],
                          self.loaded, env)
         # What several tests are made of: any of them may notice.
         self.add(f"e2e {file}", 1 + seconds, whole,
                  [*python, "-k", FAST, f"tests/e2e/{file}"], self.loaded, env)
 
+    def together(self, names):
+        """What is asked at once: one of meson's tests, or some of a file of tests/e2e, since pytest itself takes
+        a second or two."""
+        lists = []
+        for name in sorted(names, key=lambda name: (alike(name), self.seconds[name])):
+            last = lists[-1] if lists else []
+            more = last and "::" in name and alike(last[0]) == alike(name)
+            if more and sum(map(self.seconds.get, last)) + self.seconds[name] < TOGETHER:
+                last.append(name)
+            else:
+                lists.append([name])
+        return lists
+
     def who_notices(self, names, patience):
         """The first of the tests that does, those first that notice most in their time; and how many
         of them were asked before patience ended."""
         until = time.monotonic() + patience
-        cost, same = {}, collections.Counter() # of tests that are alike the second is worth less
-        for name in sorted(names, key=self.seconds.get):
-            kind = alike(name)
-            same[kind] += 1
-            each = (self.seconds[name] + self.link[name]) * same[kind]
-            cost[name] = each * self.asked[kind] / self.noticed[kind]
-        for count, name in enumerate(sorted(names, key=cost.get)):
+        lists, count = self.together(names), 0
+
+        def cost(some):
+            kind = alike(some[0])
+            return (STARTS + sum(map(self.seconds.get, some))) * self.asked[kind] / self.noticed[kind]
+
+        for some in sorted(lists, key=cost):
             if time.monotonic() > until:
                 return None, count
-            status, _ = self.copy.ninja(self.needs[name])
-            status = status or self.copy.call(self.command[name], env=self.env[name],
-                                              timeout=10 + 6 * self.seconds[name])[0]
-            self.asked[alike(name)] += 1
-            self.noticed[alike(name)] += bool(status)
+            status, text = self.copy.ninja(self.needs[some[0]])
+            if not status:
+                status, text = self.copy.call([*self.command[some[0]], *some[1:]], env=self.env[some[0]],
+                                              timeout=30 + 6 * sum(map(self.seconds.get, some)))
+            count += len(some)
+            self.asked[alike(some[0])] += 1
+            self.noticed[alike(some[0])] += bool(status)
             if status:
-                return name, count + 1
+                said = re.search(r"^(?:FAILED|ERROR) (tests/e2e/\S+)", text, re.M)
+                return said[1] if said else some[0], count
         return None, len(names)
 
 
