@@ -451,3 +451,25 @@ def test_a_file_that_is_none_of_digests_is_left_as_it_is(tmp_path):
     assert "its end is missing" in Study(second).append(kept)
     kept.write_bytes(fine[:END_AT] + b"\0\0\0\0" + fine[HEAD:])  # all of it was written at once
     assert Study(second).append(kept) is None and study(kept)["ranks_found"] == 2
+
+
+# ---- what is a collective, and once ----
+
+def test_of_several_under_one_number_the_first_counts(tmp_path):
+    jobs = [[collective(1000 * n + 10 * rank, 100, sequence=n, size=3) for n in (1, 2, 3)] for rank in range(3)]
+    jobs[1].insert(2, collective(2600, 300, sequence=2, size=3))
+    found = study(write(tmp_path / "job", jobs))
+    [one] = found["collectives"]
+    assert (one["ranks"], one["calls"], one["median_us"], one["skew_us"]) == (3, 3, 100, 20)
+    assert [r["collectives"] for r in found["ranks"]] == [3, 3, 3] and found["collectives_found"] == 3
+
+
+def test_what_completes_a_request_is_told_once(tmp_path):
+    """Of those without numbers the second would be one more; of a group's messages nobody waits for all."""
+    for name, word, waits, count in [("MPI_Iallreduce", "allreduce", "MPI_Wait", 1), ("MPI_Iallreduce", "allreduce", "MPI_Waitall", 1),
+                                     ("MPI_Iallreduce", "allreduce", "MPI_Testsome", 1), ("MPI_Iallreduce", "allreduce", "MPI_Probe", 2),
+                                     ("nccl:coalesced", "coalesced", "MPI_Wait", 0)]:
+        jobs = [[collective(1000 + rank, 10, name=name, word=word, size=2), collective(2000, 50, name=waits, word=word, size=2)]
+                for rank in range(2)]
+        found = study(write(tmp_path / f"{word} {waits}", jobs))
+        assert found["collectives_found"] == count, (word, waits)
