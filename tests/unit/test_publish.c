@@ -46,6 +46,19 @@ static int leave(void **state)
     return system(command);
 }
 
+static size_t at_once = SIZE_MAX; /* that many bytes the system takes, and each other time none */
+
+/* Instead of the C library's. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+    static unsigned calls;
+    if (at_once < SIZE_MAX && calls++ % 2) {
+        errno = EINTR;
+        return -1;
+    }
+    return syscall(SYS_write, fd, data, HB_MIN(size, at_once));
+}
+
 static int entries(const char *path)
 {
     DIR *dir = opendir(path);
@@ -244,6 +257,25 @@ static void a_trace_file_is_named_in_itself(void **state)
     fclose(file);
     assert_int_equal(size, stats.bytes);
     assert_non_null(strstr(text, "],\"traceName\": \"runs/x.json\" }"));
+}
+
+/* As file systems and pipes may. */
+static void what_is_taken_in_parts_is_whole(void **state)
+{
+    (void)state;
+    for (at_once = 1; at_once < 12; at_once++)
+        assert_int_equal(publish("x.json", "0123456789", true), HB_OK);
+    at_once = 3;
+    int before = dup(STDOUT_FILENO), to = open("out", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    dup2(to, STDOUT_FILENO);
+    hb_result through = publish("/dev/stdout", "0123456789", true);
+    dup2(before, STDOUT_FILENO);
+    at_once = SIZE_MAX;
+    close(before);
+    close(to);
+    assert_int_equal(through, HB_OK);
+    assert_file("x.json", "0123456789");
+    assert_file("out", "0123456789");
 }
 
 /* ---- what is replaced ---- */
@@ -540,6 +572,7 @@ int main(int argc, char **argv)
         TEST(a_full_disk_leaves_nothing),
         TEST(one_of_many_wins),
         TEST(a_trace_file_is_named_in_itself),
+        TEST(what_is_taken_in_parts_is_whole),
         TEST(what_is_replaced_keeps_its_mode),
         TEST(a_link_stays_one_and_its_file_is_replaced),
         TEST(a_new_file_is_never_written_through_a_link),

@@ -63,15 +63,14 @@ static bool open_zlib(hb_gzip *g)
 
 static hb_result pump(hb_gzip *g, hb_sink *to, int flush)
 {
-    int state;
     do {
         g->z.next_out = g->block;
         g->z.avail_out = BLOCK;
-        state = deflate(&g->z, flush);
-        if (state == Z_STREAM_ERROR) return hb_fail(HB_ERROR_STATE, "deflate lost its state");
+        if (deflate(&g->z, flush) == Z_STREAM_ERROR)
+            return hb_fail(HB_ERROR_STATE, "deflate lost its state");
         size_t made = BLOCK - g->z.avail_out;
         if (made) HB_TRY(to->write(to, g->block, made));
-    } while (g->z.avail_out == 0 || (flush == Z_FINISH && state != Z_STREAM_END));
+    } while (g->z.avail_out == 0);
     return HB_OK;
 }
 
