@@ -105,6 +105,19 @@ static void each_launcher_is_understood(void **state)
         /* no numbers, and a size that can't be */
         {"OMPI_COMM_WORLD_RANK=first RANK=1 WORLD_SIZE=4", "torchrun", 1, 4, -1, -1},
         {"PMI_RANK=4 PMI_SIZE=4", "PMI", 4, -1, -1, -1},
+        {"PMI_RANK=3x RANK=1 WORLD_SIZE=2147483647", "torchrun", 1, 2147483647, -1, -1},
+        {"RANK=1 WORLD_SIZE=2147483648", "torchrun", 1, -1, -1, -1},
+        {"RANK=0 WORLD_SIZE=1 LOCAL_RANK=-1", "torchrun", 0, 1, -1, -1},
+        /* nodes by their ranks, where nothing tells them, and where that would be below 0 */
+        {"RANK=11 WORLD_SIZE=12 LOCAL_RANK=3 LOCAL_WORLD_SIZE=4", "torchrun", 11, 12, 3, 2},
+        {"RANK=4 WORLD_SIZE=12 LOCAL_RANK=0 LOCAL_WORLD_SIZE=4", "torchrun", 4, 12, 0, 1},
+        {"RANK=1 WORLD_SIZE=12 LOCAL_RANK=3 LOCAL_WORLD_SIZE=4", "torchrun", 1, 12, 3, -1},
+        {"RANK=4 WORLD_SIZE=12 LOCAL_RANK=0 LOCAL_WORLD_SIZE=0", "torchrun", 4, 12, 0, -1},
+        {"RANK=4 WORLD_SIZE=12 LOCAL_RANK=0 LOCAL_WORLD_SIZE=4 GROUP_RANK=7", "torchrun", 4, 12, 0,
+         7},
+        {"HIPBOARD_RANK_FROM=MY_RANK MY_RANK=6 WORLD_SIZE=6", "the named variable", 6, -1, -1, -1},
+        {"HIPBOARD_RANK_FROM=MY_RANK MY_RANK=6 WORLD_SIZE=7", "the named variable", 6, 7, -1, -1},
+        {"HIPBOARD_RANK_FROM=MY_RANK MY_RANK=x PMI_RANK=1 PMI_SIZE=8", "PMI", 1, 8, -1, -1},
         {"HIPBOARD_RANK_FROM=MY_RANK MY_RANK=6 PMI_RANK=1 PMI_SIZE=8", "the named variable", 6, 8,
          -1, -1},
     };

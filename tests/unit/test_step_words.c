@@ -111,6 +111,8 @@ static void launches_are_words(void **state)
     work(HB_EVENT_MEMSET, "fill", 4, 3);
     call(50, 350, 5);
     work(HB_EVENT_KERNEL, "sized", 5, 20);
+    add(HB_EVENT_SYNC, "wait of another thread", 20, 10, 20);
+    add(HB_EVENT_SYNC, "and of one behind it", 70, 10, 20);
     call(100, 500, 6);                           /* of which nothing is known */
     call(100, 600, 3)->runtime.launches = false; /* another call of that number */
     collect();
