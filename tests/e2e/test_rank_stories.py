@@ -359,6 +359,16 @@ def no_rank(rank, document):
         del document["distributedInfo"]
 
 
+def lost(rank, document):
+    """By reasons, or as one number; what is none counts nothing."""
+    document["hipboard_lost"] = [0, {"full": 3, "late": 4, "odd": -5, "text": "x"}, 2, {}, "9", {"full": 7}][rank]
+
+
+def lost_once(rank, document):
+    if rank == 5:
+        document["hipboard_lost"] = 1
+
+
 def half(rank, document):
     """Recordings that ended earlier lack the last ones only."""
     if rank == 4:
@@ -370,6 +380,8 @@ def half(rank, document):
     (less_steps, ["2 ranks recorded another number of steps than the others' 5, as rank 1 3"]),
     (backwards, ["the clock of rank 2 runs backwards, and those of others: later steps begin before earlier ones"]),
     (no_rank, ["1 trace of no known rank (no distributedInfo): left out"]),
+    (lost, ["3 traces lost records, most of them that of rank 1: 7"]),
+    (lost_once, ["1 trace lost records, most of them that of rank 5: 1"]),
     (half, ["1 rank took part in another number of collectives of default than most, as rank 4 in 25 of 50"])])
 def test_odd_jobs(change, said, tmp_path):
     done = ranks(job_of(tmp_path / "job", change))
@@ -473,3 +485,12 @@ def test_what_completes_a_request_is_told_once(tmp_path):
                 for rank in range(2)]
         found = study(write(tmp_path / f"{word} {waits}", jobs))
         assert found["collectives_found"] == count, (word, waits)
+
+
+def test_what_is_given_twice_is_counted_once(tmp_path):
+    made_ranks.write(tmp_path / "job", 3, late=1)
+    assert ranks("-o", tmp_path / "d.hbranks", tmp_path / "job").returncode == 0
+    once, twice = ranks(tmp_path / "d.hbranks"), ranks(tmp_path / "d.hbranks", tmp_path / "d.hbranks")
+    said = "3 digests were given twice: counted once"
+    assert (once.stderr, twice.stderr) == ("", f"hipboard ranks: {said}\n")
+    assert twice.stdout == once.stdout.replace("\n\nWho makes", f"\nNote: {said}\n\nWho makes", 1)

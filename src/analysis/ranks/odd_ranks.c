@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is odd about a job's traces: a rank that is there twice, other steps, other collectives, a
- * clock that runs backwards. Each is said in one line, and what cannot be compared is left out.
+ * What is odd about a job's traces: a rank that is there twice, other steps, other collectives,
+ * records that were lost, a clock that runs backwards. Each is said in one line, and what cannot be
+ * compared is left out.
  */
 #include "ranks/study.h"
 
@@ -93,6 +94,22 @@ static void tell_clocks(hb_rank_study *s)
         hb_study_note(
             s, "the clock of rank %lld runs backwards%s: later steps begin before earlier ones",
             (long long)rank, odd > 1 ? ", and those of others" : "");
+}
+
+/* What recorders had to drop: collectives and messages may be among it. */
+static void tell_lost(hb_rank_study *s)
+{
+    uint32_t traces = 0;
+    const hb_rank_digest *most = NULL;
+    for (uint32_t i = 0; i < s->cycles.count; i++) {
+        const hb_rank_digest *d = &s->cycles.items[i].digest;
+        if (!d->lost) continue;
+        traces++;
+        if (!most || d->lost > most->lost) most = d;
+    }
+    if (most)
+        hb_study_note(s, "%u trace%s lost records, most of them that of rank %lld: %llu", traces,
+                      hb_plural(traces), (long long)most->rank, (unsigned long long)most->lost);
 }
 
 /* ---- steps ---- */
@@ -349,6 +366,7 @@ void hb_study_tell_odd(hb_rank_study *s)
     keep_last_run(s);
     tell_backends(s);
     tell_clocks(s);
+    tell_lost(s);
     tell_steps(s);
     if (!has_several_cycles(s)) {
         tell_other_steps(s);
