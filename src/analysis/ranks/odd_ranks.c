@@ -334,7 +334,8 @@ static void check_group(hb_rank_study *s, group_ways *g)
 {
     tally counts = {0};
     int64_t most = 0;
-    uint32_t odd = 0, holes = 0;
+    uint32_t odd = 0;
+    bool holes = false;
     const way *example = NULL;
     for (uint32_t i = 0; i < g->ways.count; i++)
         *HB_PUSH(&s->arena, &counts.numbers) = g->ways.items[i].group->count;
@@ -345,7 +346,7 @@ static void check_group(hb_rank_study *s, group_ways *g)
         if (w->group->count == most) continue;
         if (!odd++) example = w, examples = w->group->count;
         if (!has_holes(w, most, usual)) continue;
-        holes++;
+        holes = true;
         w->group->count = 0;
         w->group->data.len = 0;
     }
