@@ -334,3 +334,61 @@ def test_modules_of_what_runs_backward(tmp_path):
         (tmp_path / f"r{i}/w.1.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
     urls = [f"{route}?run=r{i}&worker=w&span=1" for i in range(2) for route in ("module", "tree", "operation/table", "overview")]
     assert check_urls(tmp_path, urls) == len(urls)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_modules_in_each_other_and_what_runs_backward(seed, tmp_path):
+    """In reverse order, on a thread of its own or behind the forward calls; with other calls before, between and behind."""
+    chance, events, number, calls = random.Random(seed), [], 0, []
+    now = 0
+    for block in range(3):
+        begin = now
+        for layer in range(chance.randint(1, 2)):
+            number += 1
+            calls.append((number, now + 12))
+            events += [complete("python_function", f"nn.Module: Linear_{number}", now + 10, 60, **{
+                           "Python id": 100 + number, "Python parent id": 50 + block, "Python module id": number}),
+                       complete("cpu_op", "aten::linear", now + 12, 40, **{"External id": number})]
+            now += 100
+        events.append(complete("python_function", f"nn.Module: Block_{block}", begin, now - begin - 10, **{
+            "Python id": 50 + block, "Python parent id": None, "Python module id": 90 + block}))
+    tid = 1 + seed % 2
+    for ident, start in reversed(calls):
+        if chance.random() < .4:
+            events.append(complete("cpu_op", "other", now, 15, tid, **{"External id": 500 + ident}))
+            now += 20
+        events += [complete("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", now, 80, tid,
+                            **{"External id": 200 + ident}),
+                   complete("cpu_op", "AddmmBackward0", now + 10, 60, tid, **{"External id": 300 + ident}),
+                   complete("cpu_op", "aten::mm", now + 20, 20, tid, **{"External id": 400 + ident}),
+                   {"ph": "s", "cat": "forward_backward", "name": "fwd_bwd", "id": ident, "pid": 1, "tid": 1, "ts": start, "bp": "e"},
+                   {"ph": "f", "cat": "forward_backward", "name": "fwd_bwd", "id": ident, "pid": 1, "tid": tid, "ts": now + 10,
+                    "bp": "e"}]
+        now += chance.choice([80, 120])
+    if seed % 3:
+        events.append(complete("cpu_op", "last", now, 15, 1, **{"External id": 999}))
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r/w.1.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    urls = [f"{route}?run=r&worker=w&span=1" for route in ("module", "tree", "operation/table", "overview")]
+    assert check_urls(tmp_path, urls) == len(urls)
+
+
+DIMS = [[[4]], [[4, 3], [2]], [], [[]], [[4], []], None, "", "[[4]]", 4, [4], [[4], 4], [[[4], [2]]], [[4.5]], [["4"]], [[None]], {}]
+TYPES = [["float"], ["float", "int"], ["c10::Half", "c10::BFloat16"], ["unsigned char", "long int"], ["double", "x"], [], None, "float", [4]]
+
+
+def test_inputs_of_collectives(tmp_path):
+    """Each list beside each other: what they are summed up to, or that the run is lost."""
+    pairs = [(dims, types) for dims in DIMS for types in TYPES]
+    for i, (dims, types) in enumerate(pairs):
+        (tmp_path / f"r{i}").mkdir()
+        for rank in range(2):
+            args = {"External id": 1, "Input Dims": dims, "Input type": types}
+            args = {key: value for key, value in args.items() if value is not None}
+            (tmp_path / f"r{i}/h_{rank}.1.pt.trace.json").write_text(json.dumps({
+                "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2},
+                "traceEvents": [complete("cpu_op", "ProfilerStep#1", 0, 90),
+                                complete("user_annotation", "nccl:all_reduce", 10 + rank, 20, **args)]}))
+    urls = ["runs"] + [f"distributed/{route}?run=r{i}&worker=All&span=1" for i in range(len(pairs))
+                       for route in ("commops", "waittime")]
+    assert len(pairs) / 2 < check_urls(tmp_path, urls) < len(urls)

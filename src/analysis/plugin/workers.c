@@ -64,6 +64,13 @@ static bool take_type(void *context, const hb_value *type)
     return true;
 }
 
+/* Of a text Python takes each letter for a type, of which it knows none. */
+static void take_letters(size_walk *s, hb_str text)
+{
+    for (uint32_t i = 1; i + 1 < text.len; i++)
+        if (((unsigned char)text.s[i] & 0xc0) != 0x80) take_type(s, &(hb_value){0});
+}
+
 static double element_size(const hb_value *type)
 {
     static const struct {
@@ -78,7 +85,7 @@ static double element_size(const hb_value *type)
 
 static bool lose_run(size_walk *s, const char *why)
 {
-    if (!s->fault) s->fault = why;
+    s->fault = why;
     return false;
 }
 
@@ -120,6 +127,7 @@ static hb_num bytes_of(const hb_analysis *a, const hb_comm *c, const char **faul
         return s.sum;
     }
     if (c->types && *types.s == '[') hb_json_each(types, take_type, &s);
+    if (c->types && *types.s == '"') take_letters(&s, types);
     hb_json_each(dims, take_input, &s);
     if (s.fault) *fault = s.fault;
     return s.sum;
