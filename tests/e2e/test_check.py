@@ -444,3 +444,26 @@ def test_who_has_seen_enough_is_told_no_more(most, tmp_path):
         told.clear()
         result = library.hb_check(str(place).encode(), None, take(lambda *_: told.append(1) or len(told) < most), None)
         assert (result, len(told)) == (0, most), place
+
+
+@pytest.mark.parametrize("tid", ["5", "-5", "+5", " 5", "5 ", " -5 ", "5_0", "-", "+", "", " ", "+-5", "x5", "5x", "5.0", "--5"])
+def test_a_tid_in_quotes_is_what_python_makes_of_it(tid, tmp_path):
+    text, offsets = trace([event("cpu_op", "a", 10, 5), {**event("cpu_op", "b", 20, 5), "tid": tid}])
+    write(tmp_path / "run", text)
+    findings, _ = check(tmp_path)
+    lost = [(f["rule"], f.get("event"), f.get("offset")) for f in findings if f["effect"] in ("file_lost", "run_lost")]
+    assert (shown(tmp_path) is None) == bool(lost)
+    assert not lost or ("TID", 1, offsets[1]) in lost or ("LOST", 1, offsets[1]) in lost
+
+
+def test_what_is_told_of_times(tmp_path):
+    """What is no number is not far away, however it reads; rounded fractions are told once."""
+    def rules_of(*times):
+        text, _ = trace([*EVENTS, *({**event("Trace", "t", 0, 1), "ts": ts} for ts in times)])
+        findings, _ = check(write(tmp_path / "run", text))
+        return sorted((f["rule"], f["event"]) for f in findings if f["rule"] in ("TS", "FAR", "ROUNDED"))
+
+    assert rules_of("4102444800000000", "1e300", True) == [("TS", 7), ("TS", 8)]
+    assert rules_of(4102444800000000, 999, 1e300) == [("FAR", 7), ("FAR", 9), ("ROUNDED", 9)]
+    assert rules_of(1795256296196340.25, 1795256296196341.5, 1e15 + .5) == [("ROUNDED", 7)]
+    assert rules_of(999999999999999.5, 1795256296196340) == []
