@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * An event of each kind with all that it can say, and a device that is known and one that is not,
- * as a whole: every byte of both dialects. Who changes what is written looks at the difference of
- * tests/data/written and stores the new text.
+ * as a whole: every byte of both dialects, and of Perfetto's protobuf. Who changes what is written
+ * looks at the difference of tests/data/written and stores the new text.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "sample_trace.h"
+#include "write/pftrace.h"
 #include "write/write.h"
 
 static sample_trace t;
@@ -23,6 +24,7 @@ static const hb_arg args[] = {
     {.key = "weight", .type = HB_ARG_DOUBLE, .f = 0.25},
     {.key = "rank", .type = HB_ARG_INT, .i = -5},
     {.key = "first", .type = HB_ARG_BOOL, .i = 1},
+    {.key = "all", .type = HB_ARG_UINT, .i = -1},
     {.key = "of", .type = HB_ARG_STRING, .s = "a \"b\""},
 };
 
@@ -232,6 +234,19 @@ static uint64_t count_of(const char *text, const char *what)
     return n;
 }
 
+/* To be looked at and stored. */
+static void keep(const hb_buf *made, const char *name)
+{
+    const char *out = getenv("WRITTEN_TO");
+    char path[512];
+    if (!out) return;
+    snprintf(path, sizeof path, "%s/%s", out, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(made->data, 1, made->size, file), made->size);
+    fclose(file);
+}
+
 static void write_as(hb_write_dialect dialect, const char *name)
 {
     hb_memory_sink to;
@@ -240,14 +255,7 @@ static void write_as(hb_write_dialect dialect, const char *name)
     hb_memory_sink_init(&to, 1 << 20);
     hb_write_options options = {.dialect = dialect, .trace_name = "runs/w.1.pt.trace.json"};
     assert_int_equal(hb_write_trace(&t.source.source, &to.sink, &options, &stats), HB_OK);
-    const char *out = getenv("WRITTEN_TO"); /* to be looked at and stored */
-    if (out) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", out, name);
-        FILE *file = fopen(path, "wb");
-        assert_int_equal(fwrite(to.buf.data, 1, to.buf.size, file), to.buf.size);
-        fclose(file);
-    }
+    keep(&to.buf, name);
     check_text(hb_buf_text(&to.buf), to.buf.size, name);
     assert_int_equal(stats.json_bytes, to.buf.size);
     assert_int_equal(stats.events, count_of(hb_buf_text(&to.buf), "\"ph\": "));
@@ -267,11 +275,48 @@ static void all_that_kineto_would_tell(void **state)
     write_as(HB_WRITE_KINETO, "kineto.json");
 }
 
+/* Its bytes as text, so that one sees what differs: as many as there are packets, a line each. */
+static void all_that_perfetto_is_told(void **state)
+{
+    hb_memory_sink to;
+    hb_pftrace_stats stats;
+    hb_buf lines;
+    (void)state;
+    make_trace();
+    hb_memory_sink_init(&to, 1 << 20);
+    hb_buf_init(&lines, 1 << 20);
+    assert_int_equal(hb_write_pftrace(&t.source.source, &to.sink, &stats), HB_OK);
+    const unsigned char *at = (const unsigned char *)to.buf.data, *end = at + to.buf.size;
+    while (at < end) { /* field 1 of each: a packet */
+        size_t size = 0;
+        assert_int_equal(*at++, 0x0a);
+        for (int shift = 0;; shift += 7) {
+            size |= (size_t)(*at & 0x7f) << shift;
+            if (!(*at++ & 0x80)) break;
+        }
+        assert_true(size <= (size_t)(end - at));
+        for (const unsigned char *p = at; p < at + size; p++)
+            hb_buf_printf(&lines, *p >= ' ' && *p < 0x7f && *p != '<' ? "%c" : "<%02x>", *p);
+        hb_buf_str(&lines, "\n");
+        at += size;
+    }
+    keep(&lines, "pftrace.txt");
+    check_text(hb_buf_text(&lines), lines.size, "pftrace.txt");
+    assert_int_equal(stats.bytes, to.buf.size);
+    assert_int_equal(stats.events, 5 + 3 + 6 + 6 + 3); /* scopes, memory, calls, work, numbers */
+    assert_int_equal(stats.inputs, 3);
+    assert_int_equal(stats.modules, 2);
+    assert_int_equal(stats.flows, 3);
+    hb_buf_free(&lines);
+    hb_memory_sink_free(&to);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_that_tensorboard_is_told),
         cmocka_unit_test(all_that_kineto_would_tell),
+        cmocka_unit_test(all_that_perfetto_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,21 +168,29 @@ static void add_triple(hb_pf_args *a, const char *name, const uint32_t numbers[3
     end_value(a, &m);
 }
 
+static void put_number(hb_message *m, const hb_arg *arg)
+{
+    switch (arg->type) {
+    case HB_ARG_BOOL: hb_message_number(m, 2, arg->i != 0); break;
+    case HB_ARG_UINT: hb_message_number(m, 3, (uint64_t)arg->i); break;
+    case HB_ARG_INT: hb_message_number(m, 4, (uint64_t)arg->i); break;
+    default: put_double(m, arg->f);
+    }
+}
+
 /* Names of the program's own: where they stand something else may stand later. */
 static void add_given(hb_pf_args *a, const hb_arg *args, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        bool text = args[i].type == HB_ARG_STRING && args[i].s;
-        if (!text && args[i].type != HB_ARG_INT && args[i].type != HB_ARG_DOUBLE) continue;
+        bool text = args[i].type == HB_ARG_STRING;
+        if (text && !args[i].s) continue;
         hb_str key = {args[i].key, (uint32_t)strlen(args[i].key)};
         size_t size = text ? HB_MIN(strlen(args[i].s), (size_t)LONGEST) : 4;
         hb_message m = begin_value(a, hb_pf_text(a->f, key), size + 8);
         if (text)
             put_text(&m, args[i].s, size);
-        else if (args[i].type == HB_ARG_INT)
-            hb_message_number(&m, 4, (uint64_t)args[i].i);
         else
-            put_double(&m, args[i].f);
+            put_number(&m, &args[i]);
         end_value(a, &m);
     }
 }
