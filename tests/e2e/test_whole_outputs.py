@@ -9,10 +9,12 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from support import BUILD, ROOT
+from test_page_answers import Page
 from test_page_whole import made
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
@@ -62,3 +64,20 @@ def ask(directory, words):
 @pytest.mark.parametrize("words", OUTPUTS)
 def test_the_whole_output(words, directory):
     assert ask(directory, words) == OUTPUTS[words]
+
+
+def test_the_page_has_the_ranks_as_view_has_them(directory):
+    page = Page(directory / "job")
+    [first, _] = json.loads(page.ask("hb/about")[1])["traces"]
+    answer = json.loads(page.ask(f"hb/ranks?trace={quote(first['id'], safe='')}")[1])
+    page.close()
+    shown = json.loads(OUTPUTS["view --view distributed --json job"].splitlines()[0])
+    for key, title in ("averages", "Average step"), ("operations", "Collectives"):
+        assert answer[key]["title"] == title
+        titles = [column[0] for column in answer[key]["columns"]]
+        rows = [{name.partition(" (")[0]: value for name, value in row.items()} for row in shown[title]]
+        assert [dict(zip(titles, row)) for row in answer[key]["rows"]] == rows
+    assert len(answer["steps"]["rows"]) == 8 and answer["workers"] == 2 and answer["left_out"] == []
+    for step in answer["steps"]["rows"]:
+        _, _, _, computation, overlap, communication, other, _, _, exposed = step
+        assert exposed == pytest.approx(100 * communication / (computation + overlap + communication + other))
