@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,9 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/files.h"
 #include "base/json_line.h"
+#include "base/markdown.h"
 #include "base/memory_share.h"
 #include "base/utf8.h"
 #include "insight/statistics.h"
@@ -301,6 +304,74 @@ static void json_of_others_becomes_one_line(void **state)
     }
 }
 
+static void sizes_have_units(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes; /* 0: it is none */
+    } cases[] = {
+        {"1", 1},
+        {"4096", 4096},
+        {"3k", 3 << 10},
+        {"3K", 3 << 10},
+        {"7m", 7 << 20},
+        {"2G", UINT64_C(2) << 30},
+        {"5T", UINT64_C(5) << 40},
+        {"18446744073709551615", UINT64_MAX},
+        {"16777215T", UINT64_C(16777215) << 40},
+        {"16777216T", 0},
+        {"18446744073709551616", 0},
+        {"0", 0},
+        {"0K", 0},
+        {"", 0},
+        {"K", 0},
+        {"-1", 0},
+        {"+1", 0},
+        {" 1", 0},
+        {"1 ", 0},
+        {"1P", 0},
+        {"1KB", 0},
+        {"1+", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        uint64_t bytes = 0;
+        bool parsed = hb_parse_size(cases[i].text, &bytes);
+        if (parsed != (cases[i].bytes > 0) || bytes != cases[i].bytes)
+            fail_msg("'%s': %d, %llu", cases[i].text, parsed, (unsigned long long)bytes);
+    }
+}
+
+static void paths_become_absolute(void **state)
+{
+    char here[512], expected[600];
+    (void)state;
+    assert_non_null(getcwd(here, sizeof here));
+    snprintf(expected, sizeof expected, "%s/a/b", here);
+    static const char *const paths[] = {"/x/y", "", "a/b"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(paths); i++) {
+        char *path = hb_absolute_path(paths[i]);
+        assert_string_equal(path, i == 2 ? expected : paths[i]);
+        free(path);
+    }
+}
+
+static void a_table_in_markdown(void **state)
+{
+    static const char *const titles[] = {"Name", "a|b", "Time"};
+    hb_buf out;
+    (void)state;
+    hb_buf_init(&out, 4096);
+    hb_markdown_head(&out, titles, 3, 2);
+    hb_markdown_cell(&out, "<x>\n*y*");
+    hb_markdown_number(&out, 2.345, 1);
+    hb_markdown_number(&out, NAN, 2);
+    hb_markdown_end_row(&out);
+    assert_string_equal(hb_buf_text(&out), "| Name | a&#124;b | Time |\n|---|---|---:|\n"
+                                           "| &#60;x&#62; &#42;y&#42; | 2.3 | |\n");
+    hb_buf_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +384,9 @@ int main(void)
         cmocka_unit_test(json_of_others_becomes_one_line),
         cmocka_unit_test(utf8_follows_the_standard),
         cmocka_unit_test(statistics_are_numpys),
+        cmocka_unit_test(sizes_have_units),
+        cmocka_unit_test(paths_become_absolute),
+        cmocka_unit_test(a_table_in_markdown),
         cmocka_unit_test(a_warning_does_not_wait_for_its_reader),
         cmocka_unit_test(a_warning_to_a_socket_does_not_wait_either),
         cmocka_unit_test(the_least_limit_of_all_groups_above_counts),

@@ -49,7 +49,8 @@ bool hb_parse_size(const char *text, uint64_t *bytes)
     if (*text < '0' || *text > '9') return false;
     errno = 0;
     uint64_t n = strtoull(text, &end, 10);
-    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    char letter = (char)(*end & ~0x20); /* upper case; a blank becomes the end of a text */
+    const char *unit = letter ? strchr(units, letter) : NULL;
     unsigned shift = unit ? 10 * ((unsigned)(unit - units) + 1) : 0;
     if (unit) end++;
     if (*end || errno || n == 0 || n > UINT64_MAX >> shift) return false;
