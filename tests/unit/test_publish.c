@@ -259,6 +259,28 @@ static void a_trace_file_is_named_in_itself(void **state)
     assert_non_null(strstr(text, "],\"traceName\": \"runs/x.json\" }"));
 }
 
+/* As gzip does it, so that gunzip -N gives the file its name back. */
+static void a_compressed_file_says_its_name_without_the_ending(void **state)
+{
+    static const char *const paths[] = {"runs/x.json.gz", "x.json.gzip", ".gz"};
+    static const char *const names[] = {"x.json", "x.json.gzip", ".gz"};
+    static sample_trace sample;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        hb_write_options options = {.gzip = true};
+        char head[32] = "";
+        sample_trace_init(&sample);
+        assert_int_equal(hb_write_trace_file(&sample.source.source, paths[i], &options, NULL),
+                         HB_OK);
+        FILE *file = fopen(paths[i], "r");
+        assert_non_null(file);
+        assert_int_equal(fread(head, 1, sizeof head - 1, file), sizeof head - 1);
+        fclose(file);
+        assert_int_equal(head[3], 8); /* there is a name */
+        assert_string_equal(head + 10, names[i]);
+    }
+}
+
 /* As file systems and pipes may. */
 static void what_is_taken_in_parts_is_whole(void **state)
 {
@@ -573,6 +595,7 @@ int main(int argc, char **argv)
         TEST(one_of_many_wins),
         TEST(a_trace_file_is_named_in_itself),
         TEST(what_is_taken_in_parts_is_whole),
+        TEST(a_compressed_file_says_its_name_without_the_ending),
         TEST(what_is_replaced_keeps_its_mode),
         TEST(a_link_stays_one_and_its_file_is_replaced),
         TEST(a_new_file_is_never_written_through_a_link),

@@ -395,6 +395,21 @@ static void nonsense_devices_do_not_fill_the_disk(void **state)
     cJSON_Delete(trace);
 }
 
+/* A device of such a number has no place, but those before it have one. */
+static void so_many_devices_have_a_place(void **state)
+{
+    static const hb_device_info far = {.id = 5000, .name = "far", .arch = ""};
+    (void)state;
+    sample_trace_init(&sample);
+    sample.source.info.devices = &far;
+    sample.source.info.num_devices = 1;
+    cJSON *trace = write_json(&sample.source.source, HB_WRITE_TENSORBOARD);
+    const cJSON *devices = cJSON_GetObjectItem(trace, "deviceProperties");
+    assert_int_equal(cJSON_GetArraySize(devices), 1024);
+    assert_true(cJSON_GetObjectItem(cJSON_GetArrayItem(devices, 1023), "id")->valuedouble == 1023);
+    cJSON_Delete(trace);
+}
+
 static void users_metadata_cannot_replace_the_traces_own(void **state)
 {
     (void)state;
@@ -845,6 +860,7 @@ int main(void)
         cmocka_unit_test(nothing_follows_the_plugins_last_bracket),
         cmocka_unit_test(every_used_device_has_properties_at_its_place),
         cmocka_unit_test(nonsense_devices_do_not_fill_the_disk),
+        cmocka_unit_test(so_many_devices_have_a_place),
         cmocka_unit_test(users_metadata_cannot_replace_the_traces_own),
         cmocka_unit_test(every_event_has_what_readers_insist_on),
         cmocka_unit_test(flows_have_both_ends),
