@@ -81,3 +81,25 @@ def test_the_page_has_the_ranks_as_view_has_them(directory):
     for step in answer["steps"]["rows"]:
         _, _, _, computation, overlap, communication, other, _, _, exposed = step
         assert exposed == pytest.approx(100 * communication / (computation + overlap + communication + other))
+
+
+@pytest.mark.parametrize("share, told", [(99, False), (100, True), (101, True)])
+def test_findings_begin_at_their_limits(share, told, tmp_path):
+    """A GPU that waits for the data loader, and idles, for a ten-thousandth of its time less than the limit, as much, and one more."""
+    limits = {}
+    for rule in ("data-loading", "idle"):
+        text = (ROOT / "src/common/rules/advice.def").read_text()
+        limits[rule] = float(re.search(rf'"{rule}",\s*([0-9.]+)', text)[1])
+    for rule, limit in limits.items():
+        gap = round(10000 * limit) + share - 100
+        spans = [("kernel", "k", 0, 7, 0, 5000), ("kernel", "k", 0, 7, 5000 + gap, 5000 - gap)]
+        events = [{"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur,
+                   "args": {"device": 0, "stream": 7, "correlation": i + 1}} for i, (cat, name, pid, tid, ts, dur) in enumerate(spans)]
+        events += [{"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": 1, "ts": (0, 5000 + gap)[i] - 1,
+                    "dur": 1, "args": {"correlation": i + 1, "External id": i + 1}} for i in range(2)]
+        events.append({"ph": "X", "cat": "cpu_op", "name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "pid": 1,
+                       "tid": 1, "ts": 5000, "dur": gap - 1, "args": {}})
+        (tmp_path / "t.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+        found = json.loads(subprocess.run([HIPBOARD, "view", "--json", tmp_path / "t.pt.trace.json"], capture_output=True,
+                                          text=True, timeout=600).stdout.splitlines()[0]).get("Findings", [])
+        assert (rule in [f["Finding"] for f in found]) == told, (rule, found)
