@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""All that the page is told of a trace made so that no two of its numbers are one by chance: whole answers. They were
-checked once by hand against the trace's few events, and stand in page_whole.json; test_report holds the same tables to
+"""All that the page is told of a trace made so that no two of its numbers are one by chance: whole answers. They
+stand in page_whole.json as `hipboard` gave them, many of them worked out by hand as well; test_report holds the same tables to
 those of `hipboard view`, which have texts of their own."""
 import base64
 import gzip

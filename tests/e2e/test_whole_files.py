@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """All that is written of one step of test_page_whole's trace: by `convert` in both dialects, by `export` in every format,
-and by `import` of these. whole_files.txt was read once beside the step's few events; a time that is off, a column of
+and by `import` of these. whole_files.txt was written by `hipboard` itself, and read in part; a time that is off, a column of
 another's values, an id or a member that is forgotten shows here."""
 import contextlib
 import json

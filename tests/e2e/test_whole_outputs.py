@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """All that commands print of a trace made so that no two of its numbers are one by chance: what stands in
-whole_outputs.txt was checked by hand once, as test_page_whole's answers, whose numbers these are. A column of another's
+whole_outputs.txt was printed by `hipboard` itself, and read in part. A change of what people see shows here; a column of another's
 numbers, a unit, a default or an option that is forgotten shows here."""
 import json
 import os

@@ -47,9 +47,12 @@ static inline bool hb_slots_have_room(const hb_slots *slots)
 }
 
 /** Makes the table an empty one of twice the size, of `least` at the least, a power of two, into
- * which its owner enters the items again. In the arena; NULL: in none, to be freed, in memory while
- * it can be (large_memory.h), and false without memory, the table as it was. */
+ * which its owner enters the items again. In the arena; NULL: in none, to be freed, and false
+ * without memory, the table as it was. */
 bool hb_slots_double(hb_arena *arena, hb_slots *slots, uint32_t least);
+
+/** Likewise in no arena, but in memory while it can be: hb_large_alloc_scattered(). */
+bool hb_slots_double_scattered(hb_slots *slots, uint32_t least);
 
 /** Nothing is in it any more; it keeps its size. */
 static inline void hb_slots_clear(hb_slots *slots)

@@ -79,7 +79,7 @@ bool hb_texts_init(hb_texts *s)
     *s = (hb_texts){.capacity = FIRST_SLOTS / 2, .count = 1};
     s->items = calloc(s->capacity, sizeof *s->items);
     s->hashes = calloc(s->capacity, sizeof *s->hashes);
-    if (!hb_slots_double(NULL, &s->slots, FIRST_SLOTS) || !s->items || !s->hashes) return false;
+    if (!hb_slots_double_scattered(&s->slots, FIRST_SLOTS) || !s->items || !s->hashes) return false;
     s->items[0] = HB_STR("");
     count_bytes(s);
     return true;
@@ -133,7 +133,7 @@ static bool grow(hb_texts *s)
     if (capacity < s->capacity) return false;
     hb_str *items = hb_large_alloc(capacity * sizeof *items);
     uint32_t *hashes = hb_large_alloc_scattered(capacity * sizeof *hashes);
-    if (!items || !hashes || !hb_slots_double(NULL, &s->slots, 0)) {
+    if (!items || !hashes || !hb_slots_double_scattered(&s->slots, 0)) {
         hb_large_free(items, capacity * sizeof *items);
         hb_large_free(hashes, capacity * sizeof *hashes);
         return false;
