@@ -137,6 +137,24 @@ static void correlations_that_two_have_are_moved(void **state)
     check(scope_of_it, "13 - -");
 }
 
+/* Of a process that has calls only, in a file with operators: the operator's that they name, told
+ * by the call or by its work alone. */
+static void operators_of_calls_that_are_nobodys_stay(void **state)
+{
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        count = 0;
+        scope(1, 1, 10);
+        uint32_t same = call(2, 3, told ? 10 : NONE, 1), piece = work(0, 3, 10, 2);
+        separate();
+        assert_int_equal(changed, 0);
+        call(1, 3, 10, 1); /* a correlation is everybody's own */
+        separate();
+        check(same, told ? "10 14 -" : "- 14 -"); /* ids from 0 to 10 */
+        assert_int_equal(events[piece].ext, 10);
+    }
+}
+
 /* Threads alone: only those that another process had before. */
 static void threads_that_two_have_are_moved(void **state)
 {
@@ -298,6 +316,7 @@ int main(void)
         cmocka_unit_test_setup(numbers_that_no_two_have_stay, begin),
         cmocka_unit_test_setup(ids_that_two_have_are_moved, begin),
         cmocka_unit_test_setup(correlations_that_two_have_are_moved, begin),
+        cmocka_unit_test_setup(operators_of_calls_that_are_nobodys_stay, begin),
         cmocka_unit_test_setup(threads_that_two_have_are_moved, begin),
         cmocka_unit_test_setup(work_is_of_whom_launched_it, begin),
         cmocka_unit_test_setup(a_device_is_of_one_process, begin),

@@ -35,7 +35,9 @@ typedef struct separator {
     hb_arena arena;
     hb_dict pids; /* of the processes, in the order of their first events: their numbers */
     uint64_t last_pid;
-    uint32_t last; /* its process; NO_PROCESS: none was asked for so far */
+    uint32_t last;           /* its process; NO_PROCESS: none was asked for so far */
+    HB_VEC(bool) has_scopes; /* by process */
+    bool any_scopes;
     uses exts, corrs, tids;
     HB_VEC(call) calls;   /* sorted by correlation */
     HB_VEC(place) places; /* in the order of their pids once all are there */
@@ -66,15 +68,30 @@ static uint32_t process_of(separator *s, uint64_t pid)
     return s->last = entry->value;
 }
 
+static uint32_t add_process(separator *s, uint64_t pid)
+{
+    bool added;
+    hb_dict_entry *entry = hb_dict_add(&s->arena, &s->pids, pid, &added);
+    *HB_PUSH(&s->arena, &s->has_scopes) = false;
+    return entry->value = s->pids.entries.count - 1;
+}
+
 static void find_processes(separator *s)
 {
     for (uint32_t i = 0; i < s->events->count; i++) {
         hb_ids ids = ids_of(s, i);
-        bool added;
-        if (!is_host(&ids) || process_of(s, ids.pid) != NO_PROCESS) continue;
-        hb_dict_entry *entry = hb_dict_add(&s->arena, &s->pids, ids.pid, &added);
-        entry->value = s->pids.entries.count - 1;
+        if (!is_host(&ids)) continue;
+        uint32_t process = process_of(s, ids.pid);
+        if (process == NO_PROCESS) process = add_process(s, ids.pid);
+        if (ids.role == HB_ID_SCOPE) s->has_scopes.items[process] = s->any_scopes = true;
     }
+}
+
+/* Where there are operators, what has calls only has no operators' ids of its own: those that it
+ * tells are of another's, as where a tool writes calls below a pid that is nobody's. */
+static bool has_own_exts(const separator *s, uint32_t process)
+{
+    return s->has_scopes.items[process] || !s->any_scopes;
 }
 
 /* ---- what they use ---- */
@@ -137,7 +154,7 @@ static void note_ids(separator *s)
         widen(&least, &largest, ids.corr);
         if (!is_host(&ids)) continue;
         uint32_t process = process_of(s, ids.pid);
-        if (ids.ext != 0) add_use(s, &s->exts, ids.ext, process);
+        if (ids.ext != 0 && has_own_exts(s, process)) add_use(s, &s->exts, ids.ext, process);
         add_use(s, &s->tids, ids.tid, process);
         if (ids.role != HB_ID_CALL) continue;
         add_use(s, &s->corrs, ids.corr, process);
@@ -279,7 +296,8 @@ static bool rename_ids(separator *s, hb_ids *ids, uint32_t process)
 {
     hb_ids before = *ids;
     int64_t offset = s->exts.shared || s->corrs.shared ? s->stride * process : 0;
-    if (ids->ext != HB_ID_ABSENT && ids->ext != 0) ids->ext += offset;
+    if (ids->ext != HB_ID_ABSENT && ids->ext != 0 && (s->exts.shared || has_own_exts(s, process)))
+        ids->ext += offset;
     if (ids->corr != HB_ID_ABSENT) ids->corr += offset;
     if (ids->role != HB_ID_WORK && ids->tid != HB_ID_ABSENT &&
         is_taken(&s->tids, ids->tid, process))
