@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # what: every file call takes 700 ms: nobody who records makes one, nothing is lost; times beside a twin's
-# time: 10 min
+# time: 30 min
 # disk: 50 MB
 #
 #   bash tests/long/slow_files.sh [MILLISECONDS]
