@@ -118,8 +118,9 @@ static void check_numbers(const char *(*take)(void *, const char *), int64_t lea
         snprintf(text, sizeof text, "%lld", (long long)n);
         assert_null(take(&value, text));
         assert_int_equal(value, n);
-        snprintf(text, sizeof text, "%lld", (long long)(end ? n : n - 2) + 1);
-        if (n < INT64_MAX) assert_string_equal(take(&value, text), said);
+        if (n == INT64_MAX) continue;
+        snprintf(text, sizeof text, "%lld", (long long)(end ? n + 1 : n - 1));
+        assert_string_equal(take(&value, text), said);
     }
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         int64_t value;

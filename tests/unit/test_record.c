@@ -635,7 +635,7 @@ static void what_is_lost_is_said_once(void **state)
             (void)in;
             hb_scope s = hb_op("op", &(hb_op_info){.inputs = &odd, .num_inputs = 1});
             hb_scope_end(&s);
-            for (int i = 0; i < 10 * EACH; i++)
+            for (int i = 0; i < 40 * EACH; i++) /* each takes 4 to 8 bytes */
                 HB_RECORD_FUNCTION("scope") {
                 }
         }
