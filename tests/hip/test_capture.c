@@ -429,16 +429,21 @@ static void totals_are(const cJSON *trace, const double expected[][2], int event
     assert_int_equal(count_events(trace, "cpu_instant_event", "[memory]"), events);
     for (int i = 0; i < events; i++) {
         const cJSON *event = nth_event(trace, "cpu_instant_event", "[memory]", i);
-        assert_true(arg(event, "Total Allocated") == expected[i][0]);
-        assert_true(arg(event, "Total Reserved") == expected[i][1]);
+        double allocated = arg(event, "Total Allocated"), reserved = arg(event, "Total Reserved");
+        if (allocated != expected[i][0] || reserved != expected[i][1])
+            fail_msg("event %d: %.0f of %.0f bytes, not %.0f of %.0f", i, allocated, reserved,
+                     expected[i][0], expected[i][1]);
     }
 }
 
-/* 7.2 takes 32 MiB at a time, those before it as much as is asked for. */
+/* 7.2 takes 32 MiB at a time, those before it as much as is asked for. 5.7 counts what lay in
+ * memory that it has given back, now and then, and tells 10^18 bytes from then on: nothing is kept
+ * then. */
 static double reserved_by(hipMemPool_t pool)
 {
     uint64_t bytes = 0;
     HIP_OK(hipMemPoolGetAttribute(pool, hipMemPoolAttrReservedMemCurrent, &bytes));
+    if (bytes > (uint64_t)1 << 48) return 0;
     assert_true(bytes >= 1 << 20);
     return (double)bytes;
 }
@@ -462,7 +467,8 @@ static void pools_reserve_more_than_is_allocated(void **state)
     HIP_OK(hipMemPoolTrimTo(pool, 0));
     HIP_OK(hipFree(plain));
     cJSON *trace = capture_stop(prof);
-    const double expected[][2] = {{1 << 20, kept}, {0, kept}, {4096, kept + 4096}, {0, 0}};
+    const double expected[][2] = {
+        {1 << 20, kept ? kept : 1 << 20}, {0, kept}, {4096, kept + 4096}, {0, 0}};
     totals_are(trace, expected, 4);
     cJSON_Delete(trace);
 }
