@@ -14,14 +14,14 @@ UNSEEN = re.compile(r"(\w*_)?(free|destroy|release|lock|lock_take|lock_after_for
 # for one more is seen by nobody, and for one less by a sanitizer at best.
 BUFFER = re.compile(r"\s*(static |const |unsigned |struct )*\w+ (\*?\w+(\[[^\]=]*\])*, )*"
                     r"\*?\w+(\[[^\]=]*\])+")
-CAPACITY = re.compile(r"hb_buf_init\(|hb_memory_sink_init\(|hb_slots_double\(|HB_NEW_ARRAY\(|"
+CAPACITY = re.compile(r"hb_buf_init\(|hb_memory_sink_init\(|hb_slots_double\w*\(|HB_NEW_ARRAY\(|"
                       r"\b[mc]alloc\(|realloc\(|_Alignas|_assert\(|ASSERT\(|FIRST_CAPACITY|"
                       r"PADDING")
 # What a failure of memory leads to: tests/fault fails each allocation in turn, for minutes, which is
 # too long to be asked here.
 FAILURE = re.compile(r"NO_MEMORY|hb_no_memory\(|(\.|->)failed \|= ")
-ALLOCATES = (r"(\w*alloc|strn?dup|asprintf|HB_APPEND|HB_NEW\w*|hb_\w+_new|hb_slots_double|hb_buf_reserve|"
-             r"hb_texts_(init|add)|hb_grow\w*)\(")
+ALLOCATES = (r"(\w*alloc(_scattered)?|strn?dup|asprintf|HB_APPEND|HB_NEW\w*|hb_\w+_new|hb_buf_reserve|"
+             r"hb_slots_double(_scattered)?|hb_texts_(init|add)|hb_grow\w*)\(")
 # One more round over an array of known length looks at what lies behind it, which a sanitizer tells.
 BEYOND = re.compile(r"< HB_ARRAY_LEN\(")
 # How long a thread pauses, and whether a limit of time that is met to the unit counts: no test may

@@ -19,19 +19,26 @@ static double number(hb_str from, const char *name)
     return v.type == HB_JSON_INT || v.type == HB_JSON_FLOAT ? strtod(v.s, NULL) : NAN;
 }
 
+/* False of what is none. */
+static bool whole_number(hb_str from, const char *name, int64_t *result)
+{
+    hb_value v = hb_json_member(from, name);
+    return hb_value_int(&v, result);
+}
+
 static bool take(void *context, const hb_value *value)
 {
     const walk *w = context;
     hb_str from = {value->s, (uint32_t)value->size};
-    hb_value gpu = hb_json_member(from, "gpu"), at = hb_json_member(from, "step"),
-             why = hb_json_member(from, "throttled");
-    int64_t id, number_of, throttled = -1;
-    if (!hb_value_int(&gpu, &id) || id < 0 || id > INT32_MAX || !hb_value_int(&at, &number_of))
+    int64_t gpu, step_number, throttled;
+    if (!whole_number(from, "gpu", &gpu) || gpu < 0 || gpu > INT32_MAX ||
+        !whole_number(from, "step", &step_number))
         return true; /* of no GPU, or of no step */
-    if (!hb_value_int(&why, &throttled) || throttled < 0 || throttled > INT32_MAX) throttled = -1;
+    if (!whole_number(from, "throttled", &throttled) || throttled < 0 || throttled > INT32_MAX)
+        throttled = -1;
     hb_gpu_step step = {
-        .gpu = (int)id,
-        .step = number_of,
+        .gpu = (int)gpu,
+        .step = step_number,
         .joules = number(from, "joules"),
         .watts = number(from, "watts"),
         .degrees = number(from, "degrees"),

@@ -120,7 +120,6 @@ bool hb_plain_number(const hb_value *value, double *result);
  * is none. */
 bool hb_adds_up(const hb_value *value);
 int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot);
-/** A name by which the plugin knows a collective. */
 
 /** Reads the file for the first time. */
 hb_result hb_plan_prepass(hb_plan *plan);
