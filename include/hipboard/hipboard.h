@@ -464,7 +464,7 @@ enum hb_export_flags {
                                     which nothing was recorded */
     HB_GZIP_BY_ZLIB = 1u << 4,   /* .gz files by zlib alone; else by a coder of our own, some four
                                     times as fast, where that makes no more */
-    HB_PFTRACE = 1u << 5,        /* each trace also as Perfetto's protobuf, beside it:
+    HB_PFTRACE = 1u << 5,        /* each trace also as Perfetto's protobuf, beside it and after it:
                                     .pftrace[.gz]; hb_export_chrome_trace(): in place of JSON */
 };
 

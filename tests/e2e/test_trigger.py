@@ -270,7 +270,8 @@ def test_an_unchanged_programs_last_steps_are_kept_until_they_are_asked_for(tmp_
         assert trace["deviceProperties"]
         assert "Recorded because: hipboard trigger: a look\n" in run(HIPBOARD, "view", path)
         os.kill(program, signal.SIGUSR2)
-        until(lambda: len(list(tmp_path.glob("*.pt.trace.json"))) == 2)
+        # a trace stands there before the .pftrace that is made of it
+        until(lambda: len(list(tmp_path.glob("*.pftrace"))) == 2)
         os.kill(program, signal.SIGKILL)  # what was kept is recovered
         recorder.wait(PATIENCE_S)
     traces = sorted(tmp_path.glob("*.pt.trace.json"))
