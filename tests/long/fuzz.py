@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Runs the fuzz targets beside each other, keeps what they learn, and says what that came to.
 
-    python3 tests/long/fuzz.py [--minutes 30] [TARGET...]
+    python3 tests/long/fuzz.py [--minutes 30] [--quiet 30] [TARGET...]
 
-A target ends early when a third of its time brought no new edge. The exit status is 1 when one
-of them fell over, 2 when there is nothing to run."""
+A target that brought no new edge in --quiet minutes of CPU, its runs before counted, is done: it
+ends, and is not begun again. The exit status is 1 when one of them fell over, 2 when there is
+nothing to run."""
 import argparse
 import concurrent.futures
+import csv
 import os
 import pathlib
 import re
@@ -21,7 +23,9 @@ SEEDS = ROOT / "tests/fuzz/corpus"
 KEPT = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "hipboard/fuzz"
 # Whose inputs they begin with, as tests/fuzz/meson.build has it.
 SEED_OF = {"compare": "read", "convert": "read"}
-LEAST_S = 60
+# of a run, one line each in history.tsv; "quiet_s" is CPU time since the last new edge
+FIELDS = ["at", "target", "executions", "edges", "cpu_s", "quiet_s", "findings", "new_edges"]
+CLOCK_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def targets():
@@ -39,9 +43,18 @@ def seed(target):
     return corpus
 
 
-def run(target, seconds):
-    """Until its time is over, or nothing new came for long. Weighing inputs by how rare what they
-    reach is ("entropic") took four fifths of the time of targets that reach much."""
+def cpu_seconds(process):
+    """What it has taken so far; 0 once it has ended."""
+    try:
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) * CLOCK_TICK_S
+
+
+def run(target, seconds, quiet_cpu_s):
+    """Until its time is over, or nothing new came for so much CPU time. Weighing inputs by how rare
+    what they reach is ("entropic") took four fifths of the time of targets that reach much."""
     corpus = seed(target)
     command = [BUILD / f"fuzz_{target}", f"-max_total_time={seconds}", "-max_len=8192", "-timeout=60",
                "-entropic=0", "-rss_limit_mb=4096", "-print_final_stats=1",
@@ -49,46 +62,66 @@ def run(target, seconds):
                f"-dict={ROOT / 'tests/fuzz/trace.dict'}", corpus]
     process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, errors="replace")
-    started = newest = time.monotonic()
-    edges, tail = 0, []
+    known = edges = None  # `known`: those of the inputs that it begins with
+    newest = now = 0
+    tail = []
     for line in process.stderr:
         tail = (tail + [line])[-60:]
-        found = re.search(r"^#\d+\s+\S+\s+cov: (\d+)", line)
-        if found and int(found[1]) > edges:
-            edges, newest = int(found[1]), time.monotonic()
-        waited = time.monotonic() - newest
-        if waited > max(seconds / 3, LEAST_S) and newest > started:
+        now = max(now, cpu_seconds(process))
+        found = re.search(r"^#\d+\s+(\S+)\s+cov: (\d+)", line)
+        if found and (found[1] == "INITED" or known is not None and int(found[2]) > edges):
+            edges, newest = int(found[2]), now
+            known = edges if known is None else known
+        if known is not None and now - newest > quiet_cpu_s:
             process.terminate()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     text = "".join(tail)
     executed = re.search(r"number_of_executed_units: (\d+)", text) or re.search(r"(?s).*^#(\d+)", text, re.M)
     findings = sorted((KEPT / f"{target}-findings").iterdir())
-    return {"target": target, "executions": int(executed[1]) if executed else 0, "edges": edges,
-            "cpu_s": round(usage.ru_utime + usage.ru_stime),
-            "quiet_s": round(time.monotonic() - newest), "findings": findings,
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return {"target": target, "executions": int(executed[1]) if executed else 0, "edges": edges or 0,
+            "cpu_s": round(cpu_s), "quiet_s": round(cpu_s - newest) if known is not None else 0,
+            "new_edges": (edges or 0) - (known or 0), "findings": findings,
             "why": [line.strip() for line in tail if "ERROR" in line or "runtime error" in line]}
 
 
+def history():
+    """The fields of each run; "new_edges" is None where it was not counted yet."""
+    path = KEPT / "history.tsv"
+    if not path.exists():
+        return []
+    with path.open() as file:
+        return list(csv.DictReader(file, FIELDS, delimiter="\t"))[1:]
+
+
 def note(result):
-    history = KEPT / "history.tsv"
-    fields = ["target", "executions", "edges", "cpu_s", "quiet_s"]
-    if not history.exists():
-        history.write_text("\t".join(["at", *fields, "findings"]) + "\n")
-    with history.open("a") as file:
-        file.write("\t".join([time.strftime("%FT%TZ", time.gmtime()),
-                              *(str(result[field]) for field in fields),
-                              str(len(result["findings"]))]) + "\n")
+    path = KEPT / "history.tsv"
+    if not path.exists():
+        path.write_text("\t".join(FIELDS) + "\n")
+    row = {**result, "at": time.strftime("%FT%TZ", time.gmtime()), "findings": len(result["findings"])}
+    with path.open("a") as file:
+        file.write("\t".join(str(row[field]) for field in FIELDS) + "\n")
+
+
+def quiet_so_far(target):
+    """Seconds of CPU since its last new edge."""
+    quiet = 0
+    for row in history():
+        if row["target"] == target and row["new_edges"] is not None:
+            quiet = int(row["quiet_s"]) + (quiet if row["new_edges"] == "0" else 0)
+    return quiet
 
 
 def total_cpu():
-    lines = (KEPT / "history.tsv").read_text().splitlines()[1:]
-    return sum(int(line.split("\t")[4]) for line in lines)
+    return sum(int(row["cpu_s"]) for row in history())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--minutes", type=float, default=30, help="of all targets together")
+    parser.add_argument("--quiet", type=float, default=30,
+                        help="minutes of CPU without a new edge after which a target is done")
     parser.add_argument("target", nargs="*")
     given = parser.parse_args()
     chosen = given.target or targets()
@@ -96,18 +129,26 @@ def main():
     if unknown:
         print(f"no target {', '.join(unknown)}; there are: {' '.join(targets())}", file=sys.stderr)
         return 2
+    left = {target: given.quiet * 60 - quiet_so_far(target) for target in chosen}
+    done = [target for target in chosen if left[target] <= 0]
+    chosen = [target for target in chosen if left[target] > 0]
+    if done:
+        print(f"nothing new in {given.quiet:g} minutes of CPU: {' '.join(done)}")
+    if not chosen:
+        return 0
     subprocess.run(["ninja", "-C", BUILD.parents[1], *(f"tests/fuzz/fuzz_{t}" for t in chosen)],
                    check=True, stdout=subprocess.DEVNULL)
     workers = min(os.cpu_count() or 1, len(chosen))
     seconds = max(1, int(given.minutes * 60 * workers / len(chosen)))
-    print(f"{'target':12} {'executions':>11} {'edges':>7} {'CPU s':>6} {'no new edge for':>16}  findings", flush=True)
+    print(f"{'target':12} {'executions':>11} {'edges':>7} {'CPU s':>6} {'no new edge for':>20}  findings", flush=True)
     failed = False
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for result in concurrent.futures.as_completed([pool.submit(run, t, seconds) for t in chosen]):
+        for result in concurrent.futures.as_completed([pool.submit(run, t, seconds, left[t]) for t in chosen]):
             result = result.result()
             note(result)
             print(f"{result['target']:12} {result['executions']:11,} {result['edges']:7,} "
-                  f"{result['cpu_s']:6,} {result['quiet_s']:14,} s  {len(result['findings'])}", flush=True)
+                  f"{result['cpu_s']:6,} {quiet_so_far(result['target']):14,} CPU s  "
+                  f"{len(result['findings'])}", flush=True)
             for text in [*result["why"], *map(str, result["findings"])]:
                 print(f"    {text}", flush=True)
             failed |= bool(result["findings"])

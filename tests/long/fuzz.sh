@@ -4,7 +4,10 @@
 # time: 30 min
 # disk: 1.5 GB
 #
-#   bash tests/long/fuzz.sh [--minutes MINUTES] [TARGET...]   of all targets together; default 30
+#   bash tests/long/fuzz.sh [--minutes MINUTES] [--quiet MINUTES] [TARGET...]
+#
+# --minutes are for all targets together (30). A target that brought no new edge in --quiet minutes
+# of CPU (30), its runs before counted, is done, and not begun again.
 #
 # Inputs that reach something new are kept in ~/.cache/hipboard/fuzz/TARGET, so that runs add up:
 # history.tsv beside them has a line for each. What a target fell over lies in TARGET-findings there.
