@@ -54,6 +54,11 @@ def test_tables_in_a_program(german, tmp_path):
     assert re.search(r"diffuse +\d+\.\d\d% ", output)
 
 
+@pytest.mark.parametrize("program", ["trace_file", "insights", "roofline"])
+def test_answers_in_a_program(german, program):
+    run(BUILD / "tests/unit" / f"test_{program}", env=german)
+
+
 @pytest.mark.parametrize("command", [
     ["table", TRACE], ["check", TRACE], ["stacks", TRACE],
     ["compare", TRACE, TRACE, "--fail-if", "step_time > +2.5%"], ["compare", TRACE, TRACE, "--json"]])

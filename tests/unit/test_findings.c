@@ -421,6 +421,46 @@ static void little_of_everything_is_no_advice(void **state)
     if (count) fail_msg("%s: %s", f->rule, f->evidence);
 }
 
+/* Of every category: what the host did is told by calls and by scopes, of a GPU's or nobody's
+ * events by none, though their lane has the number of the thread that launched. */
+static void only_what_the_host_does_is_behind_a_gap(void **state)
+{
+    static const char *const calls[] = {"Runtime", "cuda_runtime", "hip_runtime", "cuda_driver"};
+    static const char *const scopes[] = {"cpu_op", "Operator", "user_annotation", "python",
+                                         "python_function"};
+    static const char *const others[] = {"overhead",       "outside_tree",
+                                         "kernel",         "gpu_memcpy",
+                                         "Memcpy",         "gpu_memset",
+                                         "Memset",         "gpu_user_annotation",
+                                         "cuda_sync",      "cuda_event",
+                                         "Trace",          "scalar",
+                                         "ac2g",           "",
+                                         "a program's own"};
+    const struct {
+        const char *const *categories;
+        size_t count;
+        bool call, scope;
+    } kinds[] = {
+        {calls, sizeof calls / sizeof *calls, true, false},
+        {scopes, sizeof scopes / sizeof *scopes, false, true},
+        {others, sizeof others / sizeof *others, false, false},
+    };
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (size_t i = 0; i < kinds[k].count; i++) {
+            late_kernel(10, 10, 1);
+            add(kinds[k].categories[i], "it", 9, 7, 5, 90, "");
+            late_kernel(100, 10, 2);
+            analyse();
+            const hb_idle_gap *g;
+            size_t count;
+            assert_int_equal(hb_insights_gaps(insights, &g, &count), HB_OK);
+            assert_int_equal(count, 1);
+            if (!g->call != !kinds[k].call || !g->operator_name != !kinds[k].scope)
+                fail_msg("%s", kinds[k].categories[i]);
+            forget(state);
+        }
+}
+
 /* Calls too short to be behind a gap by themselves, with a longer one that began before it; and as
  * many that cover less than half of it. */
 static void many_short_calls_are_behind_a_gap(void **state)
@@ -458,6 +498,7 @@ int main(void)
         cmocka_unit_test_teardown(copies_of_each_kind_and_gpu, forget),
         cmocka_unit_test_teardown(two_gpus_are_added_up, forget),
         cmocka_unit_test_teardown(little_of_everything_is_no_advice, forget),
+        cmocka_unit_test_teardown(only_what_the_host_does_is_behind_a_gap, forget),
         cmocka_unit_test_teardown(many_short_calls_are_behind_a_gap, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

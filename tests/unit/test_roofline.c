@@ -222,9 +222,11 @@ static void operators_of_the_cpu_have_their_own_time(void **state)
 static void a_measured_clock_is_taken_for_the_highest(void **state)
 {
     (void)state;
-    analyse(TRACE_WITH(DEVICE "\"hipboard_gpu_steps\":[{\"gpu\":0,\"step\":0,\"mhz\":100},"
+    analyse(TRACE_WITH(DEVICE "\"hipboard_gpu_steps\":[{\"gpu\":0,\"step\":0,\"mhz\":1.005e2},"
                               "{\"gpu\":1,\"step\":0,\"mhz\":900},{\"gpu\":0,\"step\":1,"
-                              "\"mhz\":300},{\"gpu\":0,\"step\":2}],",
+                              "\"mhz\":299.5},{\"gpu\":0,\"step\":2},{\"mhz\":900},"
+                              "{\"gpu\":\"0\",\"mhz\":900},{\"gpu\":0,\"mhz\":\"900\"},"
+                              "{\"gpu\":0,\"mhz\":-900}],",
                        OP("mm", 1, 0, 10, MM, "float", FLOPS(2000000)), LAUNCH(1, 5),
                        KERNEL("k", 1, 5, 20, 1)));
     assert_int_equal(roof->num_peaks, 5);

@@ -308,6 +308,95 @@ static void test_steps_of_gpus(void **state)
     hb_trace_file_close(file);
 }
 
+/* ---- loops of a program ---- */
+
+typedef struct loops {
+    char told[600];
+    int most;
+} loops;
+
+static bool keep_loop(void *context, const hb_loop_stats *l)
+{
+    loops *found = context;
+    size_t n = strlen(found->told);
+    snprintf(found->told + n, sizeof found->told - n,
+             "%u %d: %llu of %llu, %.0f %% of 100, %.0f ns%s, %s, %s\n", l->number, l->level,
+             (unsigned long long)l->rounds, (unsigned long long)l->launches, l->coverage * 100,
+             l->round_us * 1000, l->is_step ? " (step)" : "", l->from, l->launch);
+    return --found->most > 0;
+}
+
+static void check_loops(hb_trace_file *file, int most, const char *expected)
+{
+    loops found = {.most = most};
+    assert_int_equal(hb_trace_file_loops(file, keep_loop, &found), HB_OK);
+    assert_string_equal(found.told, expected);
+}
+
+/* Members that are missing or odd are 0 and "". */
+static void test_loops_of_a_program(void **state)
+{
+#define FIRST \
+    "3 1: 40 of 120, 75 % of 100, 1500 ns (step), a \"b\"\\c\t\xc3\xa9.cc(7): f, k<\"x\">\n"
+#define SECOND "1 0: 0 of 0, 0 % of 100, 12500000 ns, , \n"
+#define THIRD  "0 0: 0 of 0, 0 % of 100, 0 ns, , \n"
+    (void)state;
+    hb_trace_file *file = open_text(
+        "{\"hipboard_loops\":[{\"loop\":3,\"level\":1,\"rounds\":40,\"launches\":120,"
+        "\"coverage\":0.75,\"round_us\":1.5,\"steps\":true,"
+        "\"from\":\"a \\\"b\\\"\\\\c\\t\\u00e9.cc(7): f\",\"launch\":\"k<\\\"x\\\">\"},\n"
+        "{\"loop\":1,\"level\":-1,\"rounds\":\"4\",\"launches\":2.5,\"coverage\":\"1\","
+        "\"round_us\":1.25e4,\"steps\":1,\"from\":7,\"launch\":null},7],\"traceEvents\":[]}",
+        true);
+    check_loops(file, 9, FIRST SECOND THIRD);
+    check_loops(file, 2, FIRST SECOND);
+    check_loops(file, 1, FIRST);
+    hb_trace_file_close(file);
+    file = open_text("{\"hipboard_loops\":{},\"traceEvents\":[]}", true);
+    check_loops(file, 9, "");
+    hb_trace_file_close(file);
+    file = open_text(text, true);
+    check_loops(file, 9, "");
+    hb_trace_file_close(file);
+}
+
+/* ---- counters of kernels ---- */
+
+/* Of the import, then of what was joined; a member that is missing or odd is 0 or "". */
+static void test_counters_of_kernels(void **state)
+{
+    static const char counted[] =
+        "{\"hipboard_import\":{\"counters\":[{\"kernel\":\"a \\\"b\\\"\",\"counter\":\"WAVES\","
+        "\"kernels\":3,\"mean\":2.5,\"max\":4},7,{}]},\n"
+        "\"hipboard_counters\":[{\"kernel\":7,\"counter\":\"BUSY\",\"kernels\":-1,\"mean\":1.25e3,"
+        "\"max\":\"9\"}],\"traceEvents\":[]}";
+    static const hb_kernel_counter expected[] = {
+        {"a \"b\"", "WAVES", 3, 2.5, 4}, {"", "", 0, 0, 0}, {"", "BUSY", 0, 1250, 0}};
+    static const char *const none[] = {
+        "{\"traceEvents\":[]}", "{\"hipboard_counters\":[],\"traceEvents\":[]}",
+        "{\"hipboard_import\":{\"counters\":{}},\"hipboard_counters\":7,\"traceEvents\":[]}"};
+    hb_trace_file *file = open_text(counted, true);
+    hb_kernel_counter *list;
+    size_t count;
+    (void)state;
+    assert_int_equal(hb_trace_file_counters(file, &list, &count), HB_OK);
+    assert_int_equal(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(list[i].kernel, expected[i].kernel);
+        assert_string_equal(list[i].counter, expected[i].counter);
+        assert_int_equal(list[i].kernels, expected[i].kernels);
+        assert_true(list[i].mean == expected[i].mean && list[i].max == expected[i].max);
+    }
+    hb_free(list);
+    hb_trace_file_close(file);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        file = open_text(none[i], true);
+        assert_int_equal(hb_trace_file_counters(file, &list, &count), HB_OK);
+        assert_true(!list && count == 0);
+        hb_trace_file_close(file);
+    }
+}
+
 static void test_a_trace_that_the_plugin_loses(void **state)
 {
     static const char lost[] =
@@ -337,6 +426,8 @@ int main(void)
         IN_DIR(test_results),
         IN_DIR(test_some_steps),
         IN_DIR(test_steps_of_gpus),
+        IN_DIR(test_loops_of_a_program),
+        IN_DIR(test_counters_of_kernels),
         IN_DIR(test_a_trace_that_the_plugin_loses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

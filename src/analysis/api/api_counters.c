@@ -82,9 +82,11 @@ hb_result hb_trace_file_counters(hb_trace_file *file, hb_kernel_counter **list, 
     hb_buf_init(&r.rows, SIZE_MAX / 2);
     hb_buf_init(&r.texts, SIZE_MAX / 2);
     hb_buf_append(&r.texts, "", 1);
+    locale_t before = hb_enter_c_locale();
     if (own.type == HB_JSON_ARRAY) hb_json_each((hb_str){own.s, (uint32_t)own.size}, take_row, &r);
     if (joined.len && hb_json_value(joined).type == HB_JSON_ARRAY)
         hb_json_each(joined, take_row, &r);
+    hb_leave_c_locale(before);
     hb_result result = r.rows.size || r.rows.failed ? hand_out(&r, list, count) : HB_OK;
     hb_buf_free(&r.rows);
     hb_buf_free(&r.texts);

@@ -3,7 +3,6 @@
  * What GPUs took in each step, which a trace tells (telemetry/step_telemetry.c).
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "api/api_trace_file.h"
 #include "base/json_members.h"
@@ -12,12 +11,6 @@ typedef struct walk {
     bool (*fn)(void *context, const hb_gpu_step *step);
     void *context;
 } walk;
-
-static double number(hb_str from, const char *name)
-{
-    hb_value v = hb_json_member(from, name);
-    return v.type == HB_JSON_INT || v.type == HB_JSON_FLOAT ? strtod(v.s, NULL) : NAN;
-}
 
 /* False of what is none. */
 static bool whole_number(hb_str from, const char *name, int64_t *result)
@@ -36,16 +29,18 @@ static bool take(void *context, const hb_value *value)
         return true; /* of no GPU, or of no step */
     if (!whole_number(from, "throttled", &throttled) || throttled < 0 || throttled > INT32_MAX)
         throttled = -1;
+    locale_t before = hb_enter_c_locale();
     hb_gpu_step step = {
         .gpu = (int)gpu,
         .step = step_number,
-        .joules = number(from, "joules"),
-        .watts = number(from, "watts"),
-        .degrees = number(from, "degrees"),
-        .mhz = number(from, "mhz"),
-        .least_mhz = number(from, "least_mhz"),
+        .joules = hb_json_number(from, "joules", NAN),
+        .watts = hb_json_number(from, "watts", NAN),
+        .degrees = hb_json_number(from, "degrees", NAN),
+        .mhz = hb_json_number(from, "mhz", NAN),
+        .least_mhz = hb_json_number(from, "least_mhz", NAN),
         .throttled = (int)throttled,
     };
+    hb_leave_c_locale(before);
     return w->fn(w->context, &step);
 }
 

@@ -3,6 +3,7 @@
  * hipboard/analysis.h: what operators and kernels achieved.
  */
 #include "api/api_insights.h"
+#include "base/c_locale.h"
 #include "insight/roofline.h"
 
 static double ratio(double part, double whole)
@@ -96,7 +97,9 @@ static void make_roof(hb_insights *s)
 hb_result hb_insights_roof(hb_insights *s, const hb_roof **roof)
 {
     if (!s || !roof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
+    locale_t before = hb_enter_c_locale();
     if (!s->roof && hb_arena_try(&s->in.arena)) make_roof(s);
+    hb_leave_c_locale(before);
     *roof = s->roof;
     return hb_arena_outcome(&s->in.arena);
 }

@@ -183,12 +183,6 @@ static bool match_device(void *context, const hb_value *device)
     return false;
 }
 
-static double number_of(hb_str json, const char *name)
-{
-    hb_value v = hb_json_member(json, name);
-    return v.type == HB_JSON_INT || v.type == HB_JSON_FLOAT ? hb_value_double(&v) : 0;
-}
-
 typedef struct clocks {
     int64_t gpu;
     double sum;
@@ -199,8 +193,8 @@ static bool take_clock(void *context, const hb_value *step)
 {
     clocks *c = context;
     hb_str json = {step->s, (uint32_t)step->size};
-    double mhz = number_of(json, "mhz");
-    if (mhz > 0 && number_of(json, "gpu") == (double)c->gpu) {
+    double mhz = hb_json_number(json, "mhz", 0);
+    if (mhz > 0 && hb_json_number(json, "gpu", -1) == (double)c->gpu) {
         c->sum += mhz;
         c->count++;
     }
@@ -228,15 +222,16 @@ static void find_peaks(const hb_insight *in, hb_key key, hb_gpu_peaks *to)
     if (hb_json_value(devices).type == HB_JSON_ARRAY) hb_json_each(devices, match_device, &s);
     if (!s.found.len) return;
     hb_value arch = hb_json_member(s.found, "gcnArchName");
-    double measured = measured_clock(in, s.id), most = number_of(s.found, "clockRate") / 1e3;
+    double measured = measured_clock(in, s.id),
+           most = hb_json_number(s.found, "clockRate", 0) / 1e3;
     to->measured = measured > 0;
     to->mhz = to->measured ? measured : most;
     hb_peak_query query = {
         .arch = {arch.s, arch.type == HB_JSON_STRING ? (uint32_t)arch.size : 0},
-        .num_cus = whole(number_of(s.found, "numSms")),
+        .num_cus = whole(hb_json_number(s.found, "numSms", 0)),
         .clock_khz = to->mhz * 1e3,
-        .memory_khz = number_of(s.found, "memoryClockRate"),
-        .memory_bus_bits = whole(number_of(s.found, "memoryBusWidth")),
+        .memory_khz = hb_json_number(s.found, "memoryClockRate", 0),
+        .memory_bus_bits = whole(hb_json_number(s.found, "memoryBusWidth", 0)),
     };
     to->peaks = hb_peaks_of(&query);
 }

@@ -75,6 +75,12 @@ hb_value hb_json_member(hb_str json, const char *name)
     return s.found;
 }
 
+double hb_json_number(hb_str json, const char *name, double otherwise)
+{
+    hb_value v = hb_json_member(json, name);
+    return v.type == HB_JSON_INT || v.type == HB_JSON_FLOAT ? hb_value_double(&v) : otherwise;
+}
+
 bool hb_value_time(const hb_value *value, int64_t *ns)
 {
     char digits[24] = "";

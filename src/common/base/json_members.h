@@ -19,6 +19,10 @@ void hb_json_each_member(hb_str json,
 /** The last member of that name; type HB_JSON_NONE when `json` is no object or has none. */
 hb_value hb_json_member(hb_str json, const char *name);
 
+/** The number that it is; `otherwise` when there is none. As strtod() in the program's locale reads
+ * it. */
+double hb_json_number(hb_str json, const char *name, double otherwise);
+
 /** A whole number within HB_MAX_TIME_NS: Unix times have a digit more than hb_value_int() takes. */
 bool hb_value_time(const hb_value *value, int64_t *ns);
 
