@@ -284,6 +284,36 @@ static void test_wrong_rules_are_told_with_their_line(void **state)
     assert_int_equal(hb_insights_create(file, &o, &made), HB_ERROR_IO);
 }
 
+/* Files of 1 MiB are read, with their last line. */
+static void test_rules_have_a_limit(void **state)
+{
+    static const struct {
+        size_t size;
+        hb_result result;
+    } cases[] = {{(1 << 20) - 1, HB_OK},
+                 {1 << 20, HB_OK},
+                 {(1 << 20) + 1, HB_ERROR_LIMIT},
+                 {(1 << 20) + 9000, HB_ERROR_LIMIT}};
+    static const char last[] = "\nlast relu>$\n";
+    static char rules[(1 << 20) + 9001];
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_insights *made;
+        const hb_kernel_insight *k;
+        size_t count;
+        memset(rules, '#', cases[i].size);
+        strcpy(rules + cases[i].size - strlen(last), last);
+        assert_int_equal(classify(rules, &made), cases[i].result);
+        if (cases[i].result == HB_OK) {
+            assert_int_equal(hb_insights_kernels(made, &k, &count), HB_OK);
+            assert_string_equal(k[2].kernel_class, "last");
+        } else {
+            assert_non_null(strstr(hb_last_error(), "is over 1 MiB"));
+        }
+        hb_insights_destroy(made);
+    }
+}
+
 static bool matches(const char *pattern, const char *name)
 {
     return hb_kernel_name_matches((hb_str){pattern, (uint32_t)strlen(pattern)},
@@ -422,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_copies_are_no_more_than_the_time_there_is),
         cmocka_unit_test(test_a_users_rules_come_first),
         cmocka_unit_test(test_wrong_rules_are_told_with_their_line),
+        cmocka_unit_test(test_rules_have_a_limit),
         cmocka_unit_test(test_patterns),
         cmocka_unit_test(test_names_of_libraries),
         cmocka_unit_test(test_nothing_to_tell),

@@ -223,7 +223,7 @@ static hb_result read_rules(hb_insights *s, const char *path)
         close(fd);
         return hb_no_memory();
     }
-    while (n > 0) {
+    while (n > 0 && s->rules.size <= MAX_RULES_SIZE) {
         char *room = hb_buf_reserve(&s->rules, 4096);
         if (!room) break;
         n = fread(room, 1, 4096, file);
@@ -232,7 +232,8 @@ static hb_result read_rules(hb_insights *s, const char *path)
     bool failed = ferror(file);
     fclose(file);
     if (failed) return hb_fail(HB_ERROR_IO, "cannot read '%s'", path);
-    return s->rules.failed ? hb_fail(HB_ERROR_LIMIT, "'%s' is over 1 MiB", path) : HB_OK;
+    if (s->rules.size > MAX_RULES_SIZE) return hb_fail(HB_ERROR_LIMIT, "'%s' is over 1 MiB", path);
+    return s->rules.failed ? hb_no_memory() : HB_OK;
 }
 
 static hb_result make(hb_insights *s, hb_trace *trace, const hb_insights_options *o)
@@ -260,7 +261,7 @@ hb_result hb_insights_create(hb_trace_file *file, const hb_insights_options *opt
     HB_TRY(hb_options_take(options, &o, sizeof o, "HB_INSIGHTS_OPTIONS_INIT"));
     hb_insights *s = calloc(1, sizeof *s);
     if (!s) return hb_no_memory();
-    hb_buf_init(&s->rules, MAX_RULES_SIZE);
+    hb_buf_init(&s->rules, MAX_RULES_SIZE + 2 * 4096); /* the last piece, and a zero */
     hb_result result = make(s, hb_trace_file_trace(file), &o);
     if (result == HB_OK)
         *insights = s;
