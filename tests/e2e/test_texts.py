@@ -199,6 +199,64 @@ def test_the_whole_text(name, directory):
     assert text.partition("\nNote: ")[0].rstrip("\n") == expected.rstrip("\n")
 
 
+LOOPS = [
+    {"loop": 1, "level": 0, "rounds": 3, "launches": 600, "coverage": 0.995, "round_us": 2510, "steps": True,
+     "from": "/src/train.py(42): main", "launch": "gemm"},
+    {"loop": 2, "level": 1, "rounds": 30, "launches": 300, "coverage": 0.5, "round_us": 80,
+     "from": "layers.cc(7): Net::forward(int)", "launch": "relu"},
+    {"loop": 3, "level": 2, "rounds": 60, "launches": 60, "coverage": 0.1, "round_us": 1.5,
+     "from": "/lib/libm.so(0): f", "launch": "gemm2"},
+    {"loop": 4, "level": 0, "rounds": 5, "launches": 9, "coverage": 0.25, "round_us": 1, "from": "0x12", "launch": "last"}]
+NO_LOOPS = "No loops: they are seen in call stacks, `hipboard record --with-stack`\n"
+# What a recorder told of a program: its loops, what its GPUs took. The words, the members of the trace, the text.
+TOLD = [
+    (["--view", "loops"], {"hipboard_loops": LOOPS}, """\
+Loop   Rounds   A round  Launches              Share  Steps  Begins with  In
+1           3  2.510 ms       600  99.5 % ##########  yes    gemm         main, train.py:42
+  2        30     80 us       300  50.0 % #####              relu         Net::forward(int), layers.cc:7
+    3      60  1.500 us        60  10.0 % #                  gemm2        f, libm.so
+4           5      1 us         9  25.0 % ###                last         0x12
+"""),
+    (["--view", "loops", "--name", "gemm", "--sort-by", "Launches"], {"hipboard_loops": LOOPS}, """\
+Loop  Rounds   A round  Launches              Share  Steps  Begins with  In
+1          3  2.510 ms       600  99.5 % ##########  yes    gemm         main, train.py:42
+3         60  1.500 us        60  10.0 % #                  gemm2        f, libm.so
+"""),
+    (["--view", "loops", "--csv"], {"hipboard_loops": LOOPS[:1]}, """\
+Loop,Rounds,A round (us),Launches,Share (%),Steps,Begins with,In
+1,3,2510,600,99.5,yes,gemm,"main, train.py:42"
+"""),
+    (["--view", "loops", "--name", "none"], {"hipboard_loops": LOOPS}, "(nothing to show)\n"),
+    (["--view", "loops"], {}, f"{NO_LOOPS}(nothing to show)\n"),
+    (["--view", "power"], {"hipboard_gpu_steps": [
+        {"gpu": 1, "step": 3, "joules": 2.5, "watts": 100, "degrees": 60.25, "mhz": 1500, "least_mhz": 1200, "throttled": 15},
+        {"gpu": 0, "step": 2}, {"gpu": 0, "step": 12, "watts": 0, "throttled": 9}]}, """\
+GPU    Step  Energy (J)  Power (W)  Hottest (C)  Clock (MHz)  Least (MHz)  Throttled by
+GPU 1  3           2.50     100.00        60.25      1500.00      1200.00  power, heat, current, other
+GPU 0  2
+GPU 0  12                     0.00                                         power, other
+"""),
+    (["--view", "power", "--csv", "--name", "GPU 0"], {"hipboard_gpu_steps": [
+        {"gpu": i % 2, "step": i, "throttled": throttled} for i, throttled in enumerate((1, 1, 2, 1, 4, 1, 8, 1, 16, 0, 0))]}, """\
+GPU,Step,Energy (J),Power (W),Hottest (C),Clock (MHz),Least (MHz),Throttled by
+GPU 0,0,,,,,,power
+GPU 0,2,,,,,,heat
+GPU 0,4,,,,,,current
+GPU 0,6,,,,,,other
+GPU 0,8,,,,,,
+GPU 0,10,,,,,,
+"""),
+]
+
+
+@pytest.mark.parametrize("words, members, expected", TOLD, ids=[" ".join(told[0]) for told in TOLD])
+def test_what_a_recorder_told(words, members, expected, tmp_path):
+    events = [event("cpu_op", "aten::mm", 1, 1, 10, 10)]
+    (tmp_path / "t.pt.trace.json").write_text(json.dumps({**members, "traceEvents": events}))
+    shown = ask(tmp_path, "view", *words, "t.pt.trace.json")
+    assert [line.rstrip() for line in shown.splitlines()] == expected.splitlines()
+
+
 def test_each_gpu_has_its_own_properties(directory):
     query = "overview?run=run&worker=w&span=default"
     answer = json.loads(ask(directory, "query", directory / "run", query))

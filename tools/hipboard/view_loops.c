@@ -17,6 +17,7 @@ static const table_spec spec = TABLE_SPEC_PLAIN("Loops", columns);
 typedef struct lines {
     view_run *run;
     table table;
+    bool any; /* also of other names */
 } lines;
 
 /* "directory/file(12): function" as "function, file:12"; the function is what is looked for. */
@@ -41,6 +42,7 @@ static bool add(void *context, const hb_loop_stats *l)
 {
     lines *to = context;
     char number[80], place[1024];
+    to->any = true;
     if (!view_wants(to->run, l->launch)) return true;
     int indent = to->run->format == VIEW_TEXT && !to->run->sort_by ? 2 * l->level : 0;
     snprintf(number, sizeof number, "%*s%u", indent > 40 ? 40 : indent, "", l->number);
@@ -55,7 +57,7 @@ static hb_result show(view_run *run, hb_trace_file *file)
     lines to = {.run = run};
     view_table_init(&to.table, &spec);
     hb_result result = hb_trace_file_loops(file, add, &to);
-    if (result == HB_OK && !to.table.num_rows && run->format == VIEW_TEXT)
+    if (result == HB_OK && !to.any && run->format == VIEW_TEXT)
         puts("No loops: they are seen in call stacks, `hipboard record --with-stack`");
     view_table_finish(run, &to.table, &spec, -1);
     return result;
