@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import subprocess
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -317,6 +318,35 @@ def found_by_check(run):
 
 def count(processes, words):
     return sum(n for process in processes for text, n in process["unknown"].items() if words in text)
+
+
+def last_end(directory):
+    """The latest end of what a directory's traces have, in nanoseconds since 1970."""
+    ends = []
+    for path in directory.glob("*.pt.trace.json"):
+        trace = json.loads(path.read_text(), parse_float=Decimal)
+        ends += [trace["baseTimeNanoseconds"] + 1000 * (e["ts"] + e["dur"]) for e in trace["traceEvents"] if e["ph"] == "X"]
+    return max(ends)
+
+
+@pytest.mark.parametrize("text, ns", [
+    ("2026-11-23T07:30:00", 1795419000 * 10**9), ("2026-11-23T07:30:00Z", 1795419000 * 10**9),
+    ("1970-01-02T00:00:01.5", 86401500000000), ("2026-11-23T07:30:00.000065", 1795419000000065000),
+    ("2024-02-29T23:59:59.999999999Z", 1709251199999999999), ("a_file", 1700000000123456789)])
+def test_when_the_program_ended_can_be_said(text, ns, tmp_path):
+    if text == "a_file":
+        text = tmp_path / text
+        text.touch()
+        os.utime(text, ns=(0, ns))
+    hipboard("import", "--time-of", text, SAMPLES["decode"], "-o", tmp_path / "log")
+    assert last_end(tmp_path / "log") == ns
+
+
+@pytest.mark.parametrize("text", ["2026-11-23", "2026-11-23T07:30", "2026-11-23T07:30:00x", "2026-11-23T07:30:00.",
+                                  "2026-13-01T00:00:00", "1969-12-31T23:59:59", "FILE", "nothing"])
+def test_what_is_neither_a_file_nor_a_time(text, tmp_path):
+    done = hipboard("import", "--time-of", text, SAMPLES["decode"], "-o", tmp_path / "log", status=2)
+    assert f"--time-of '{text}': neither a file nor a time as 2026-11-23T07:30:00" in done.stderr
 
 
 def test_a_wrong_path_is_told(tmp_path):

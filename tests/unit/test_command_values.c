@@ -360,6 +360,7 @@ static void test_selections(void **state)
                  {"0:1", true, 0, 1e6},   {"2:2", false, 0, 0},   {"3:2", false, 0, 0},
                  {"-1:2", false, 0, 0},   {"1", false, 0, 0},     {"1:2:3", false, 0, 0},
                  {"1:x", false, 0, 0},    {"x:1", false, 0, 0},   {"1e12:", false, 0, 0},
+                 {"1:0", false, 0, 0},    {"0:0", false, 0, 0},   {":0", false, 0, 0},
                  {"1e11:", true, 1e17, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -742,6 +743,55 @@ static void test_tables_of_the_screen(void **state)
                  "c               100  0.250 us  1.500 KiB  12.35 M   -5.0 %  10.00\n");
 }
 
+/* Four digits, also where rounding makes one more, or the next unit's first. */
+static void test_units_of_tables(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } times[] = {{0, "0 us"},
+                 {7, "7 us"},
+                 {0.0004, "0.000 us"},
+                 {0.9996, "1.000 us"},
+                 {9.9994, "9.999 us"},
+                 {9.9996, "10.00 us"},
+                 {99.994, "99.99 us"},
+                 {99.996, "100.0 us"},
+                 {999.94, "999.9 us"},
+                 {999.96, "1.000 ms"},
+                 {999949, "999.9 ms"},
+                 {999960, "1.000 s"},
+                 {999999, "1.000 s"},
+                 {99.996e6, "100.0 s"},
+                 {999.96e6, "1000 s"},
+                 {12345e6, "12345 s"},
+                 {-999.94, "-999.9 us"},
+                 {-999.96, "-1.000 ms"}},
+      sizes[] = {{1023, "1023 B"},
+                 {1024, "1.000 KiB"},
+                 {1000 * 1024, "1000 KiB"},
+                 {999.9 * 1024, "999.9 KiB"},
+                 {1023.4 * 1024, "1023 KiB"},
+                 {1023.96 * 1024, "1.000 MiB"},
+                 {1048576.0 * 1023.96, "1.000 GiB"},
+                 {1e13, "9313 GiB"}};
+    static const column time[] = {{"T", COLUMN_TIME}}, size[] = {{"T", COLUMN_BYTES}};
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof *times + sizeof sizes / sizeof *sizes; i++) {
+        bool is_time = i < sizeof times / sizeof *times;
+        const char *text = is_time ? times[i].text : sizes[i - sizeof times / sizeof *times].text;
+        char expected[60];
+        table t;
+        table_init(&t, is_time ? time : size, 1);
+        table_add(&t, is_time ? times[i].value : sizes[i - sizeof times / sizeof *times].value);
+        snprintf(expected, sizeof expected, "%*s\n%s\n", (int)strlen(text), "T", text);
+        begin();
+        table_print(&t, &(table_style){0});
+        assert_printed(expected);
+        table_free(&t);
+    }
+}
+
 static void test_tables_sort(void **state)
 {
     static const char *const by[] = {" abcf", "cafb ", " bcaf"};
@@ -840,6 +890,7 @@ int main(void)
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_tables_of_the_screen),
+        cmocka_unit_test(test_units_of_tables),
         cmocka_unit_test(test_tables_sort),
         cmocka_unit_test(test_tables_for_programs),
         cmocka_unit_test(test_rows_as_json),

@@ -4,6 +4,7 @@
 #include <hipboard/analysis.h>
 #include <hipboard/import.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static bool parse_time(const char *text, int64_t *ns)
     if (!end) return false;
     if (*end == '.') fraction = strtod(end, &end);
     if (*end == 'Z') end++;
-    *ns = (int64_t)timegm(&tm) * 1000000000 + (int64_t)(fraction * 1e9);
+    *ns = (int64_t)timegm(&tm) * 1000000000 + llround(fraction * 1e9);
     return !*end && *ns > 0;
 }
 

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdint.h>
@@ -169,10 +170,16 @@ static const option_spec *by_letter(const command *c, int letter)
     return o;
 }
 
+/* "s|ms|us"; what stands in capitals, "FILE|TIME", is no word by itself. */
+static bool are_words(const char *argument)
+{
+    return argument && strchr(argument, '|') && islower((unsigned char)*argument);
+}
+
 /* The exit status of a wrong value. */
 static int take(const command *c, const option_spec *o, void *request, const char *value)
 {
-    if (o->argument && strchr(o->argument, '|') && !is_among(o->argument, value))
+    if (are_words(o->argument) && !is_among(o->argument, value))
         return usage_error(c->name, "--%s '%s': expected %s", o->name, value, o->argument);
     const char *wrong = o->take((char *)request + o->to, value);
     return wrong ? usage_error(c->name, "--%s '%s': %s", o->name, value, wrong) : EXIT_FINE;

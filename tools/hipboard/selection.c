@@ -38,8 +38,9 @@ static bool parse_seconds(const char **text, char stop, double *us)
 
 static bool parse_time(const char *text, selection *to)
 {
-    return parse_seconds(&text, ':', &to->start_us) && *text++ == ':' &&
-           parse_seconds(&text, 0, &to->end_us) && (to->end_us == 0 || to->start_us < to->end_us);
+    if (!parse_seconds(&text, ':', &to->start_us)) return false;
+    bool open = !*++text;
+    return parse_seconds(&text, 0, &to->end_us) && (open || to->start_us < to->end_us);
 }
 
 const char *take_time(void *to, const char *text)

@@ -11,7 +11,7 @@
 #include "screen.h"
 #include "text.h"
 
-enum { BAR_WIDTH = 10, CELL_SIZE = 4096, SIGNIFICANT = 4, TEXT_FINE = 40, TEXT_LEAST = 12 };
+enum { BAR_WIDTH = 10, CELL_SIZE = 4096, TEXT_FINE = 40, TEXT_LEAST = 12 };
 
 void table_init(table *t, const column *columns, size_t num_columns)
 {
@@ -107,15 +107,17 @@ int table_find(const column *columns, size_t num_columns, const char *title)
 
 /* ---- text ---- */
 
+/* Four digits; what would be rounded to more of them, or to a larger unit, is that. */
 static void scaled(char *text, double value, const double *steps, const char *const *units, int n)
 {
     int unit = 0;
-    while (unit + 1 < n && fabs(value) >= steps[unit + 1])
+    while (unit + 1 < n && fabs(value) >= 0.99995 * steps[unit + 1])
         unit++;
     value /= steps[unit];
-    int whole = fabs(value) < 10 ? 1 : fabs(value) < 100 ? 2 : fabs(value) < 1000 ? 3 : 4;
+    double size = fabs(value);
+    int decimals = size >= 999.95 ? 0 : size >= 99.995 ? 1 : size >= 9.9995 ? 2 : 3;
     bool exact = unit == 0 && value == floor(value);
-    snprintf(text, CELL_SIZE, "%.*f %s", exact ? 0 : SIGNIFICANT - whole, value, units[unit]);
+    snprintf(text, CELL_SIZE, "%.*f %s", exact ? 0 : decimals, value, units[unit]);
 }
 
 static void format_cell(char *text, const column *c, const cell *v, size_t width)
