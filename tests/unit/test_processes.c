@@ -155,6 +155,29 @@ static void operators_of_calls_that_are_nobodys_stay(void **state)
     }
 }
 
+/* No more than one that its call told. */
+static void work_that_names_anothers_operator_is_not_its(void **state)
+{
+    (void)state;
+    uint32_t first = scope(1, 1, 10), other = scope(2, 2, 20), launch = call(2, 3, NONE, 1),
+             piece = work(0, 3, 10, 2);
+    separate(); /* ids from 0 to 20 */
+    check(first, "10 - 1");
+    check(other, "41 - 2");
+    check(launch, "- 24 -");
+    check(piece, "31 24 7");
+    count = 0;
+    scope(1, 1, 10);
+    scope(2, 2, 20);
+    call(2, 3, NONE, 1);
+    work(0, 3, 11, 2); /* nobody's */
+    work(0, 3, 20, 2); /* its own */
+    work(0, 3, 0, 2);
+    work(0, 77, 10, 2); /* no process's */
+    separate();
+    assert_int_equal(changed, 0);
+}
+
 /* Threads alone: only those that another process had before. */
 static void threads_that_two_have_are_moved(void **state)
 {
@@ -317,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup(ids_that_two_have_are_moved, begin),
         cmocka_unit_test_setup(correlations_that_two_have_are_moved, begin),
         cmocka_unit_test_setup(operators_of_calls_that_are_nobodys_stay, begin),
+        cmocka_unit_test_setup(work_that_names_anothers_operator_is_not_its, begin),
         cmocka_unit_test_setup(threads_that_two_have_are_moved, begin),
         cmocka_unit_test_setup(work_is_of_whom_launched_it, begin),
         cmocka_unit_test_setup(a_device_is_of_one_process, begin),

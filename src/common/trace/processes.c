@@ -217,6 +217,27 @@ static uint32_t launcher_of(const separator *s, const hb_ids *work)
     return best ? best->process : NO_PROCESS;
 }
 
+static bool is_of_another(const uses *u, int64_t id, uint32_t process)
+{
+    const use *list = u->list.items;
+    size_t at = HB_LOWER_BOUND(list, u->list.count, id, id);
+    return at < u->list.count && list[at].id == id && list[at].process != process;
+}
+
+/* An id that work tells and no scope of its process has is of nobody there, though it be of one in
+ * another process. */
+static void note_work(separator *s)
+{
+    for (uint32_t i = 0; i < s->events->count && !s->exts.shared; i++) {
+        hb_ids ids = ids_of(s, i);
+        if (ids.role != HB_ID_WORK || ids.corr == HB_ID_ABSENT) continue;
+        if (ids.ext == HB_ID_ABSENT || ids.ext == 0) continue;
+        uint32_t process = launcher_of(s, &ids);
+        s->exts.shared = process != NO_PROCESS && has_own_exts(s, process) &&
+                         is_of_another(&s->exts, ids.ext, process);
+    }
+}
+
 static void vote(separator *s, place *p, const hb_ids *work)
 {
     call_range calls = calls_of(s, work->corr);
@@ -321,7 +342,9 @@ static uint64_t rename_all(separator *s)
 static void separate(separator *s, uint64_t *changed)
 {
     find_processes(s);
-    if (s->pids.entries.count > 1) note_ids(s);
+    if (s->pids.entries.count < 2) return;
+    note_ids(s);
+    note_work(s);
     if (!s->exts.shared && !s->corrs.shared && !s->tids.shared) return;
     find_devices(s);
     *changed = rename_all(s);
