@@ -320,6 +320,46 @@ def count(processes, words):
     return sum(n for process in processes for text, n in process["unknown"].items() if words in text)
 
 
+COUNTED = {"kernels": 2 * STEPS, "copies": STEPS, "calls": 1 + 5 * STEPS, "linked": 3 * STEPS, "ranges": 2 * STEPS,
+           "allocations": 2}
+
+
+@pytest.mark.parametrize("kinds, gone", [
+    ("hip", {"calls": 0, "linked": 0}), ("hsa", {}), ("rccl", {}), ("ranges", {"ranges": 0}), ("counters", {}),
+    ("copies", {"copies": 0, "linked": 2 * STEPS}), ("memory", {"allocations": 0}),
+    ("ranges,memory,hip", {"ranges": 0, "allocations": 0, "calls": 0, "linked": 0})])
+def test_kinds_that_are_left_out(kinds, gone, database):
+    told = json.loads(hipboard("import", "--explain", "--json", "--drop", kinds, database).stdout)
+    assert {key: told[key] for key in COUNTED} == COUNTED | gone
+    left = sum(COUNTED[key] for key in gone if key != "linked")
+    assert told["changed"].get("events left out as asked for", 0) == left
+
+
+# Of each step the stream is busy from 40 us to 60, from 110 to 150 and from 210 to 290; then until the next one, at 1040.
+@pytest.mark.parametrize("options, starts", [
+    (["--step", "forward"], [10 + 1000 * i for i in range(STEPS)]),
+    (["--step-launch", "hipMemcpyAsync"], [20 + 1000 * i for i in range(STEPS)]),
+    (["--step-launch", "hipLaunchKernel"], [at + 1000 * i for i in range(STEPS) for at in (101, 201)]),
+    (["--step-gap", "751us"], [40]),
+    (["--step-gap", "750us"], [40 + 1000 * i for i in range(STEPS)]),
+    (["--step-gap", "61us"], [40 + 1000 * i for i in range(STEPS)]),
+    (["--step-gap", "60us"], [at + 1000 * i for i in range(STEPS) for at in (40, 210)]),
+    (["--step-gap", "0.05ms"], [at + 1000 * i for i in range(STEPS) for at in (40, 110, 210)])])
+def test_steps_as_asked_for(options, starts, database, tmp_path):
+    told = json.loads(hipboard("import", "--json", *options, database, "-o", tmp_path / "log").stdout)
+    events = load(Path(told["file"]))["traceEvents"]
+    steps = sorted(e["ts"] for e in events if e.get("cat") == "user_annotation" and e["name"].startswith("ProfilerStep#"))
+    [copy, *_] = sorted(e["ts"] for e in events if e.get("cat") == "gpu_memcpy")
+    assert [round(ts - copy + 40, 3) for ts in steps] == starts
+
+
+@pytest.mark.parametrize("rows, names", [("stream", {0}), ("queue", {16, 17})])
+def test_rows_of_a_gpu(rows, names, database, tmp_path):
+    told = json.loads(hipboard("import", "--json", "--rows", rows, database, "-o", tmp_path / "log").stdout)
+    work = [e for e in load(Path(told["file"]))["traceEvents"] if e.get("cat") in ("kernel", "gpu_memcpy")]
+    assert {e["tid"] for e in work} == names and told["streams"] == len(names)
+
+
 def last_end(directory):
     """The latest end of what a directory's traces have, in nanoseconds since 1970."""
     ends = []

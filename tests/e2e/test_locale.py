@@ -54,7 +54,7 @@ def test_tables_in_a_program(german, tmp_path):
     assert re.search(r"diffuse +\d+\.\d\d% ", output)
 
 
-@pytest.mark.parametrize("program", ["trace_file", "insights", "roofline"])
+@pytest.mark.parametrize("program", ["trace_file", "insights", "roofline", "control"])
 def test_answers_in_a_program(german, program):
     run(BUILD / "tests/unit" / f"test_{program}", env=german)
 

@@ -360,7 +360,12 @@ static void a_metric_beyond_its_limit_triggers_once(void **state)
                                         "loss > five", "loss > 5 5", "loss > inf"};
     for (size_t i = 0; i < HB_ARRAY_LEN(wrong); i++)
         assert_false(hb_alarm_limit_parse(wrong[i], &limit));
+    assert_true(hb_alarm_limit_parse("accuracy\t<-2.5e-1", &limit));
+    assert_true(!limit.above && limit.limit == -0.25);
+    assert_string_equal(limit.name, "accuracy");
     assert_true(hb_alarm_limit_parse("train/loss > 5", &limit));
+    assert_true(limit.above && limit.limit == 5);
+    assert_string_equal(limit.name, "train/loss");
     hb_alarm *alarm = hb_alarm_take();
     hb_alarm_watch_metric(alarm, &limit);
     hb_scalar("train/loss", 5);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/c_locale.h"
 #include "base/files.h"
 #include "base/lock.h"
 #include "base/process.h"
@@ -172,7 +173,9 @@ bool hb_alarm_limit_parse(const char *text, hb_alarm_limit *limit)
     if (!text[n] || name == 0 || name >= sizeof limit->name) return false;
     *limit = (hb_alarm_limit){.above = text[n] == '>'};
     memcpy(limit->name, text, name);
+    locale_t before = hb_enter_c_locale();
     limit->limit = strtod(text + n + 1, &end);
+    hb_leave_c_locale(before);
     return end > text + n + 1 && *end == '\0' && isfinite(limit->limit);
 }
 
