@@ -496,6 +496,56 @@ def test_kernels_are_sampled_when_asked_for_and_where_that_is_possible(tmp_path)
     assert wrong.returncode == 2 and "from 1 on" in wrong.stderr
 
 
+CAPTURE = "HIPBOARD_CAPTURE_"
+# What the processes are told for an option, and nothing else: numbers of nanoseconds, bits of <hipboard/hipboard.h>.
+ASKED = {
+    ("--delay", "2s"): {"DELAY": "2000000000"},
+    ("--duration", "500ms"): {"DURATION": "500000000"},
+    ("--schedule", "wait=1,warmup=2,active=3,repeat=4,skip_first=5"): {"SCHEDULE": "1,2,3,4,5"},
+    ("--on-demand",): {"ON_DEMAND": "1"},
+    ("--ring", "30s"): {"RING": "30000000000,0,0"},
+    ("--ring", "100steps"): {"RING": "0,100,0"},
+    ("--ring", "64MiB"): {"RING": f"0,0,{64 << 20}"},
+    ("--on-demand", "--trigger-signal", "USR1"): {"ON_DEMAND": "1", "SIGNAL": str(int(signal.SIGUSR1))},
+    ("--on-demand", "--trigger-slow-step", "2.5"): {"ON_DEMAND": "1", "SLOW_STEP": "250"},
+    ("--on-demand", "--trigger-hip-errors"): {"ON_DEMAND": "1", "HIP_ERRORS": "1"},
+    ("--on-demand", "--trigger-metric", "loss > 2"): {"ON_DEMAND": "1", "METRIC": "loss > 2"},
+    ("--max-cycles", "4"): {"MAX_CYCLES": "4"},
+    ("--slice", "3s"): {"SLICE": "3000000000"},
+    ("--telemetry", "20ms"): {"TELEMETRY": "20000000"},
+    ("--no-telemetry",): {"TELEMETRY": "0"},
+    ("--with-stack",): {"STACK": "1"},
+    ("--sample", "100"): {"SAMPLE_HZ": "100"},
+    ("--modules", "a(b)"): {"MODULES": '"a(b)"', "STACK": "1"},
+    ("--no-auto-steps",): {"STEPS": "0"},
+    ("--with-stack", "--step-loop", "3"): {"STACK": "1", "STEPS": "4"},
+    ("--activities", "cpu"): {"ACTIVITIES": "1"},
+    ("--activities", "hip,comm"): {"ACTIVITIES": "6"},
+    ("--kernel-sampling", "8"): {"KERNEL_SAMPLING": "8"},
+    ("--comm", "none"): {"OPERATORS": "libraries:without=communication"},
+    ("--loaders",): {"OPERATORS": "libraries:loaders"},
+    ("--op-names", "torch"): {"OPERATORS": "libraries:names=torch"},
+    ("--no-library-ops",): {"OPERATORS": "communication"},
+    ("--gzip",): {"FLAGS": "1"},
+    ("--dialect", "kineto"): {"FLAGS": "2"},
+    ("--pftrace",): {"FLAGS": str(1 << 5)},
+    ("--pftrace", "--gzip", "--dialect", "kineto"): {"FLAGS": str(1 | 2 | 1 << 5)},
+}
+OTHERWISE = {"ACTIVITIES": "0", "DELAY": "0", "DURATION": "0", "FLAGS": "0", "HIP_ERRORS": "0", "KERNEL_SAMPLING": "0",
+             "MAX_CYCLES": "0", "ON_DEMAND": "0", "OPERATORS": "libraries", "SAMPLE_HZ": "0", "SIGNAL": "0", "SLICE": "0",
+             "SLOW_STEP": "0", "STACK": "0", "STEPS": "1", "TELEMETRY": "100000000"}
+
+
+def test_each_option_reaches_the_processes(tmp_path):
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("HIPBOARD_")}
+    for options, asked in {(): {}, **ASKED}.items():
+        lines = record("-o", tmp_path, *options, "--", "env", env=plain).stdout.splitlines()
+        told = dict(line.removeprefix(CAPTURE).split("=", 1) for line in lines if line.startswith(CAPTURE))
+        assert told.pop("DIR") == str(tmp_path) and int(told.pop("MAIN")) and told.pop("RUN")
+        assert told == OTHERWISE | asked, options
+    assert not list(tmp_path.glob("*.json*"))
+
+
 def test_missing_programs_and_wrong_options_are_told_apart(tmp_path):
     assert record("-o", tmp_path, "--", tmp_path / "nothing").returncode == 127
     assert record("--activities", "cpu,gpu", "--", "true").returncode == 2
