@@ -360,6 +360,51 @@ def test_rows_of_a_gpu(rows, names, database, tmp_path):
     assert {e["tid"] for e in work} == names and told["streams"] == len(names)
 
 
+ODD = 'a "q" \\ \u00e9 \U0001d11e <b, float>'  # as Python's json and AMD's tools write it: with escapes
+
+
+def told_and_written(source, directory):
+    told = json.loads(hipboard("import", "--json", source, "-o", directory).stdout)
+    return told, json.loads(Path(told["file"]).read_text())
+
+
+def test_names_of_processes_stand_before_their_events_or_behind(tmp_path):
+    events = [{"ph": "X", "cat": "mine", "name": "op", "pid": pid, "tid": 1, "ts": pid, "dur": 1, "args": {}} for pid in (5, 6)]
+    names = [{"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": f"{pid} {ODD}"}} for pid in (5, 6, 7)]
+    for order in (names + events, events + names, [events[0], *names, events[1]]):
+        path = tmp_path / "chrome.json"
+        path.write_text(json.dumps(order))
+        told = [json.loads(line) for line in hipboard("import", "--json", "--explain", path).stdout.splitlines()]
+        assert [(p["pid"], p["program"]) for p in told] == [(5, f"5 {ODD}"), (6, f"6 {ODD}")]
+
+
+@pytest.mark.parametrize("ending", ["pftrace", "db"])
+def test_names_of_machines_are_the_same_behind_an_export(ending, tmp_path):
+    program = ODD.replace(" ", "_")  # of a command line the first word
+    events = [{"ph": "M", "name": "process_name", "pid": 5, "tid": 0, "args": {"name": program}},
+              {"ph": "X", "cat": "cpu_op", "name": "op", "pid": 5, "tid": 1, "ts": 1, "dur": 1, "args": {}},
+              {"ph": "X", "cat": "kernel", "name": ODD, "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {"device": 0, "stream": 7}}]
+    source = tmp_path / "t.pt.trace.json"
+    source.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": ODD, "numSms": 8}], "host_name": ODD, "traceEvents": events}))
+    hipboard("export", source, "-o", tmp_path / f"x.{ending}")
+    told, trace = told_and_written(tmp_path / f"x.{ending}", tmp_path / "log")
+    assert (told["host"], told["program"], trace["deviceProperties"][0]["name"]) == (ODD, program, ODD)
+    assert [e["name"] for e in trace["traceEvents"] if e.get("cat") == "kernel"] == [ODD]
+
+
+def test_names_in_rocprofs_json(tmp_path):
+    text = (CORPUS / "import_json/rocprofv3_json").read_text()
+    path = tmp_path / "results.json"
+    path.write_text(text.replace('"node7"', json.dumps(ODD)).replace('"AMD Instinct MI350X"', json.dumps(ODD))
+                    .replace('"/opt/bin/train"', json.dumps(f"/opt/{ODD}")).replace('"gemm(float*)"', json.dumps(ODD)))
+    told, trace = told_and_written(path, tmp_path / "log")
+    assert (told["host"], told["program"], trace["deviceProperties"][0]["name"]) == (ODD, ODD, ODD)
+    assert [e["name"] for e in trace["traceEvents"] if e.get("cat") == "kernel"] == [ODD]
+    path.write_text((CORPUS / "import_json/rocprof1_json").read_text().replace('"Name":"gemm"', f'"Name":{json.dumps(ODD)}'))
+    _, trace = told_and_written(path, tmp_path / "log1")
+    assert [e["name"] for e in trace["traceEvents"] if e.get("cat") == "kernel"] == [ODD]
+
+
 def last_end(directory):
     """The latest end of what a directory's traces have, in nanoseconds since 1970."""
     ends = []

@@ -247,6 +247,38 @@ static void by_kernel(void **state)
     hb_trace_file_close(file);
 }
 
+/* Of 20,000 kernels; of these each one's last value counts as its first. */
+static void of_very_many_kernels(void **state)
+{
+    enum { KERNELS = 20000 };
+    hb_trace_file *file;
+    hb_kernel_counter *list;
+    size_t count, size = 0, room = (size_t)(KERNELS + 2) * 120;
+    char *text = malloc(room);
+    (void)state;
+    assert_non_null(text);
+    size += (size_t)snprintf(text, room, "%s", COUNTER_HEADER);
+    for (int i = 0; i < KERNELS + 2; i++) { /* one too many, and the first once more */
+        int kernel = i <= KERNELS ? i : 0;
+        size += (size_t)snprintf(
+            text + size, room - size,
+            "%d,%d,\"Agent 4\",1,815,815,64,1,\"k%d\",64,0,0,0,0,0,\"WAVES\",%d,%d,90000\n", i + 1,
+            i + 1, kernel, i + 1, 1000 + i);
+    }
+    assert_int_equal(hb_trace_file_open(keep_text("815_counter_collection.csv", text), NULL, &file),
+                     HB_OK);
+    assert_int_equal(hb_trace_file_counters(file, &list, &count), HB_OK);
+    assert_int_equal(count, KERNELS);
+    assert_string_equal(list[0].kernel, "k0");
+    assert_int_equal(list[0].kernels, 2);
+    assert_true(list[0].max == KERNELS + 2 && list[0].mean == (KERNELS + 3) / 2.0);
+    assert_string_equal(list[KERNELS - 1].kernel, "k19999");
+    assert_int_equal(list[KERNELS - 1].kernels, 1);
+    hb_free(list);
+    hb_trace_file_close(file);
+    free(text);
+}
+
 /* The same kernels in each run: their counters are one kernel's, its times the first run's. */
 static void passes_are_one_run(void **state)
 {
@@ -608,6 +640,7 @@ int main(void)
         IN_DIR(what_is_no_trace),
         IN_DIR(cut_off_anywhere),
         IN_DIR(by_kernel),
+        IN_DIR(of_very_many_kernels),
         IN_DIR(passes_are_one_run),
         IN_DIR(sets_of_processes_are_told_apart),
         IN_DIR(one_file_of_a_rank_stands_for_its_set),

@@ -19,6 +19,11 @@ typedef struct open_slice {
     struct open_slice *below;
 } open_slice;
 
+typedef struct process_name {
+    int64_t pid;
+    const char *name;
+} process_name;
+
 typedef struct chrome {
     hb_import *import;
     const char *format;
@@ -26,7 +31,8 @@ typedef struct chrome {
     hb_json_cursor c;
     char *text;
     HB_VEC(hb_import_process *) processes;
-    hb_dict by_pid;   /* index of `processes` */
+    hb_dict by_pid; /* index of `processes` */
+    HB_VEC(process_name) names;
     bool named;       /* the first process has its pid */
     bool one_process; /* pids tell no GPU */
     int64_t base;     /* Unix time at ts 0; -1: not told */
@@ -341,15 +347,23 @@ static void add_counter(chrome *f, const parts *p)
     process->rows.notes[HB_IMPORT_BAD_ROWS] += !v.count;
 }
 
-/* Names of processes; those of threads are found where they are written. */
+/* Names of processes, which may stand before their events; those of threads are found where they
+ * are written. */
 static void take_name(chrome *f, const parts *p)
 {
-    hb_value name = {0};
     if (!hb_value_is(&p->name, "process_name") || p->args.type != HB_JSON_OBJECT) return;
-    name = hb_json_member((hb_str){p->args.s, (uint32_t)p->args.size}, "name");
-    const hb_dict_entry *entry = hb_dict_get(&f->by_pid, (uint64_t)number_of(&p->pid));
-    if (entry)
-        f->processes.items[entry->value]->program = hb_import_copy_text(f->import, text_of(&name));
+    hb_value name = hb_json_member((hb_str){p->args.s, (uint32_t)p->args.size}, "name");
+    *HB_PUSH(f->arena, &f->names) =
+        (process_name){number_of(&p->pid), hb_import_copy_value(f->import, &name)};
+}
+
+static void name_processes(const chrome *f)
+{
+    for (uint32_t i = 0; i < f->names.count; i++) {
+        const process_name *n = &f->names.items[i];
+        const hb_dict_entry *entry = hb_dict_get(&f->by_pid, (uint64_t)n->pid);
+        if (entry) f->processes.items[entry->value]->program = n->name;
+    }
 }
 
 static void add_event(chrome *f, const hb_value *v)
@@ -418,8 +432,8 @@ static bool take_device_member(void *context, const hb_value *key, const hb_valu
             *numbers[i].to = (int32_t)HB_MIN(HB_MAX(number_of(value), 0), (int64_t)INT32_MAX);
     for (size_t i = 0; i < HB_ARRAY_LEN(sizes); i++)
         if (hb_value_is(key, sizes[i].name)) *sizes[i].to = (uint64_t)HB_MAX(number_of(value), 0);
-    if (hb_value_is(key, "name")) d->name = hb_import_copy_text(f->import, text_of(value));
-    if (hb_value_is(key, "gcnArchName")) d->arch = hb_import_copy_text(f->import, text_of(value));
+    if (hb_value_is(key, "name")) d->name = hb_import_copy_value(f->import, value);
+    if (hb_value_is(key, "gcnArchName")) d->arch = hb_import_copy_value(f->import, value);
     return true;
 }
 
@@ -440,7 +454,7 @@ static void take_top(chrome *f, const hb_value *key)
     hb_str json = {v.s, (uint32_t)v.size};
     hb_import_process *p = process_of(f, -1, false);
     if (hb_value_is(key, "baseTimeNanoseconds") && !hb_value_time(&v, &f->base)) f->base = -1;
-    if (hb_value_is(key, "host_name")) p->host = hb_import_copy_text(f->import, text_of(&v));
+    if (hb_value_is(key, "host_name")) p->host = hb_import_copy_value(f->import, &v);
     if (hb_value_is(key, "deviceProperties") && v.type == HB_JSON_ARRAY)
         hb_json_each(json, take_device, f);
     if (hb_value_is(key, "distributedInfo") && v.type == HB_JSON_OBJECT) {
@@ -558,6 +572,7 @@ static void open_json(hb_import *import, const char *path, const char *format, b
             (void)hb_json_read(&f->c);
     }
     end_open_slices(f);
+    name_processes(f);
     for (uint32_t i = 0; i < f->processes.count; i++) {
         set_clock(f, f->processes.items[i]);
         hb_named_events_finish(import, f->processes.items[i]);

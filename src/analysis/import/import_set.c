@@ -24,6 +24,27 @@ const char *hb_import_copy_text(hb_import *import, hb_str text)
     return memcpy(copy, text.s, text.len);
 }
 
+hb_str hb_import_text_of(hb_import *import, const hb_value *value)
+{
+    hb_buf text;
+    if (value->type != HB_JSON_STRING) return (hb_str){"", 0};
+    if (!value->escaped) return (hb_str){value->s, (uint32_t)value->size};
+    char *copy = hb_arena_alloc(&import->arena, value->size + 1); /* escapes are longer */
+    hb_buf_init(&text, SIZE_MAX / 2);
+    hb_value_decode(value, &text);
+    hb_str made = {copy, (uint32_t)text.size};
+    bool failed = text.failed;
+    if (text.size) memcpy(copy, text.data, text.size);
+    hb_buf_free(&text);
+    if (failed) hb_arena_leave(&import->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return made;
+}
+
+const char *hb_import_copy_value(hb_import *import, const hb_value *value)
+{
+    return hb_import_copy_text(import, hb_import_text_of(import, value));
+}
+
 hb_import_process *hb_import_add_process(hb_import *import, const char *format, const char *version)
 {
     hb_import_process *p = calloc(1, sizeof *p);

@@ -9,6 +9,7 @@
 #include <hipboard/import.h>
 
 #include "base/hash_map.h"
+#include "base/json_scan.h"
 #include "import/import_rows.h"
 #include "steps/find_steps.h"
 #include "trace/source.h"
@@ -72,8 +73,8 @@ struct hb_import {
     const char *path; /* of the file being read */
     HB_VEC(hb_import_file_id) taken;
     hb_dict workers; /* the last process of a worker, by the text of its name */
-    hb_buf paths;   /* in a directory */
-    bool takes_any; /* also PyTorch's traces, and whatever else is Chrome's JSON */
+    hb_buf paths;    /* in a directory */
+    bool takes_any;  /* also PyTorch's traces, and whatever else is Chrome's JSON */
     void (*guard)(void *context);
     void *guarded;
 };
@@ -84,6 +85,11 @@ hb_import_process *hb_import_add_process(hb_import *import, const char *format,
 
 /** A copy of a text, of the arena; "" of none. */
 const char *hb_import_copy_text(hb_import *import, hb_str text);
+/** A string's characters, in the arena where it has escapes, which are resolved; "" of what is
+ * none. */
+hb_str hb_import_text_of(hb_import *import, const hb_value *value);
+/** A copy of these. */
+const char *hb_import_copy_value(hb_import *import, const hb_value *value);
 
 /** The caller's progress(); a hb_sqlite_progress. */
 bool hb_import_progress(void *import, uint64_t rows);

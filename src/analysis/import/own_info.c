@@ -53,9 +53,8 @@ static bool take_device_member(void *context, const hb_value *key, const hb_valu
             *numbers[i].to = (int32_t)HB_MIN(number_of(value), (int64_t)INT32_MAX);
     for (size_t i = 0; i < HB_ARRAY_LEN(sizes); i++)
         if (hb_value_is(key, sizes[i].name)) *sizes[i].to = (uint64_t)number_of(value);
-    hb_str text = {value->s, value->type == HB_JSON_STRING ? (uint32_t)value->size : 0};
-    if (hb_value_is(key, "name")) d->name = hb_import_copy_text(r->import, text);
-    if (hb_value_is(key, "arch")) d->arch = hb_import_copy_text(r->import, text);
+    if (hb_value_is(key, "name")) d->name = hb_import_copy_value(r->import, value);
+    if (hb_value_is(key, "arch")) d->arch = hb_import_copy_value(r->import, value);
     return true;
 }
 
@@ -74,9 +73,8 @@ static bool take_device(void *context, const hb_value *value)
 static bool take_member(void *context, const hb_value *key, const hb_value *value)
 {
     reading *r = context;
-    hb_str text = {value->s, value->type == HB_JSON_STRING ? (uint32_t)value->size : 0};
-    if (hb_value_is(key, "host")) r->process->host = hb_import_copy_text(r->import, text);
-    if (hb_value_is(key, "program")) r->process->program = hb_import_copy_text(r->import, text);
+    if (hb_value_is(key, "host")) r->process->host = hb_import_copy_value(r->import, value);
+    if (hb_value_is(key, "program")) r->process->program = hb_import_copy_value(r->import, value);
     if (hb_value_is(key, "rank")) r->process->rank = number_of(value);
     if (hb_value_is(key, "world_size")) r->process->world = number_of(value);
     if (hb_value_is(key, "distributed") && value->type == HB_JSON_OBJECT)

@@ -47,11 +47,6 @@ static int64_t number_of(const hb_value *v)
     return (int64_t)strtoull(v->s, NULL, 10);
 }
 
-static hb_str text_of(const hb_value *v)
-{
-    return v->type == HB_JSON_STRING ? (hb_str){v->s, (uint32_t)v->size} : (hb_str){"", 0};
-}
-
 /* ---- events ---- */
 
 typedef struct event {
@@ -73,9 +68,15 @@ static bool take_member(void *context, const hb_value *key, const hb_value *valu
     return true;
 }
 
+typedef struct reading {
+    hb_import *import;
+    hb_rocprof1_event event;
+} reading;
+
 static bool take_arg(void *context, const hb_value *key, const hb_value *value)
 {
-    hb_rocprof1_event *e = context;
+    reading *r = context;
+    hb_rocprof1_event *e = &r->event;
     const struct {
         const char *name;
         int64_t *to;
@@ -86,8 +87,8 @@ static bool take_arg(void *context, const hb_value *key, const hb_value *value)
     };
     for (size_t i = 0; i < HB_ARRAY_LEN(numbers); i++)
         if (hb_value_is(key, numbers[i].name)) *numbers[i].to = number_of(value);
-    if (hb_value_is(key, "Name")) e->name = text_of(value);
-    if (hb_value_is(key, "args")) e->args = text_of(value);
+    if (hb_value_is(key, "Name")) e->name = hb_import_text_of(r->import, value);
+    if (hb_value_is(key, "args")) e->args = hb_import_text_of(r->import, value);
     return true;
 }
 
@@ -117,19 +118,20 @@ static void add_work(file *f, const hb_rocprof1_event *e, int64_t row, int64_t u
 
 static void add_complete(file *f, const event *at)
 {
-    hb_rocprof1_event e = {-1, -1, 0, 0, -1, -1, -1, 0, {"", 0}, {"", 0}};
+    reading r = {f->r.import, {-1, -1, 0, 0, -1, -1, -1, 0, {"", 0}, {"", 0}}};
+    hb_rocprof1_event *e = &r.event;
     int64_t row = number_of(&at->pid);
     if (at->args.type == HB_JSON_OBJECT)
-        hb_json_each_member((hb_str){at->args.s, (uint32_t)at->args.size}, take_arg, &e);
-    if (row >= FIRST_GPU && e.device < 0) e.device = row - FIRST_GPU;
+        hb_json_each_member((hb_str){at->args.s, (uint32_t)at->args.size}, take_arg, &r);
+    if (row >= FIRST_GPU && e->device < 0) e->device = row - FIRST_GPU;
     if (row == RANGES)
-        add_host(f, &e, HB_IMPORT_RANGES);
+        add_host(f, e, HB_IMPORT_RANGES);
     else if (row == HIP || row == HSA)
-        add_host(f, &e, row == HIP ? HB_IMPORT_HIP : HB_IMPORT_HSA);
+        add_host(f, e, row == HIP ? HB_IMPORT_HIP : HB_IMPORT_HSA);
     else if (row == COPIES || (row >= FIRST_GPU && row < BARRIERS))
-        add_work(f, &e, row, number_of(&at->ts));
+        add_work(f, e, row, number_of(&at->ts));
     else
-        hb_rocprof1_process(&f->r, e.pid)->rows.notes[HB_IMPORT_NOT_SHOWN]++;
+        hb_rocprof1_process(&f->r, e->pid)->rows.notes[HB_IMPORT_NOT_SHOWN]++;
 }
 
 static void add_event(file *f, const hb_value *v)

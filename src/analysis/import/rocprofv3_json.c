@@ -47,11 +47,6 @@ static hb_string_id intern(hb_rocprofv3 *r, const hb_value *v)
     return id;
 }
 
-static hb_str text_of(const hb_value *v)
-{
-    return v->type == HB_JSON_STRING ? (hb_str){v->s, (uint32_t)v->size} : (hb_str){"", 0};
-}
-
 int64_t hb_rocprofv3_handle(hb_rocprofv3 *r)
 {
     hb_value key;
@@ -86,8 +81,9 @@ static void read_node(hb_rocprofv3 *r)
     HB_EACH_MEMBER(&r->c, key)
     {
         hb_value v = hb_json_read(&r->c);
-        if (hb_value_is(&key, "hostname")) r->p->host = hb_import_copy_text(r->import, text_of(&v));
-        if (hb_value_is(&key, "machine_id")) r->p->machine = machine_of(text_of(&v));
+        if (hb_value_is(&key, "hostname")) r->p->host = hb_import_copy_value(r->import, &v);
+        if (hb_value_is(&key, "machine_id"))
+            r->p->machine = machine_of(hb_import_text_of(r->import, &v));
     }
 }
 
@@ -99,7 +95,7 @@ static void read_command(hb_rocprofv3 *r)
     HB_EACH_ELEMENT(&r->c)
     {
         hb_value v = hb_json_read(&r->c);
-        hb_str program = text_of(&v);
+        hb_str program = hb_import_text_of(r->import, &v);
         const char *slash = program.len ? memrchr(program.s, '/', program.len) : NULL;
         if (slash) program.len -= (uint32_t)(slash + 1 - program.s);
         if (slash) program.s = slash + 1;
@@ -156,7 +152,8 @@ static void read_agents(hb_rocprofv3 *r)
         *HB_PUSH(r->arena, &r->gpus) = gpu;
         hb_id_index_set(r->arena, &r->agents, (uint64_t)handle, r->gpus.count);
         if (gpu >= 0)
-            hb_import_add_gpu(r->import, r->p, gpu, text_of(&name), text_of(&arch),
+            hb_import_add_gpu(r->import, r->p, gpu, hb_import_text_of(r->import, &name),
+                              hb_import_text_of(r->import, &arch),
                               (hb_str){begin, (uint32_t)(r->c.at - begin)});
     }
 }
@@ -212,7 +209,7 @@ static void read_kind(hb_rocprofv3 *r)
         } else if (hb_value_is(&key, "kind")) {
             hb_value v = hb_json_read(&r->c);
             k->category = intern(r, &v);
-            k->part = hb_import_part_of(text_of(&v));
+            k->part = hb_import_part_of(hb_import_text_of(r->import, &v));
         } else if (!hb_value_is(&key, "operations")) {
             (void)hb_json_read(&r->c);
         }

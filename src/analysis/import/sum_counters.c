@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { MOST = 20000 };
+enum { MOST = 20000 }; /* kernels with a counter; of others nothing is told */
 
 typedef struct sum {
     hb_string_id kernel, counter;
@@ -17,7 +17,9 @@ static void add(hb_arena *arena, hb_dict *index, sums *list, hb_string_id kernel
                 const hb_import_value *value)
 {
     bool added;
-    hb_dict_entry *entry = hb_dict_add(arena, index, (uint64_t)kernel << 32 | value->name, &added);
+    uint64_t key = (uint64_t)kernel << 32 | value->name;
+    if (list->count >= MOST && !hb_dict_get(index, key)) return;
+    hb_dict_entry *entry = hb_dict_add(arena, index, key, &added);
     if (added) {
         entry->value = list->count;
         *HB_PUSH(arena, list) = (sum){.kernel = kernel, .counter = value->name, .max = -INFINITY};
@@ -48,7 +50,7 @@ void hb_sum_counters(hb_arena *arena, const hb_import_rows *rows, hb_buf *json)
 {
     hb_dict index = {0};
     sums list = {0};
-    for (uint32_t i = 0; i < rows->works.count && list.count < MOST; i++) {
+    for (uint32_t i = 0; i < rows->works.count; i++) {
         const hb_import_work *work = hb_column_at(&rows->works, i);
         for (uint32_t k = 0; k < work->num_values; k++)
             add(arena, &index, &list, work->name, hb_column_at(&rows->values, work->values + k));
