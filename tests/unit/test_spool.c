@@ -389,6 +389,50 @@ static void names_of_overlapping_profilers_are_in_both_spools(void **state)
     assert_int_equal(n, 1);
 }
 
+/* ---- threads that end ---- */
+
+enum { SHORT_LIVED = 30 };
+
+static void *record_once(void *arg)
+{
+    HB_RECORD_FUNCTION("in a thread that ended") {
+    }
+    pthread_barrier_wait(arg); /* each has a chunk of its own */
+    return NULL;
+}
+
+/* Their chunks are more than the file has, so that some lie in memory: they are written although
+ * nobody fills them up, while the session goes on. */
+static void record_in_threads_that_end(void)
+{
+    pthread_t threads[SHORT_LIVED];
+    pthread_barrier_t all_have_recorded;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "victim", 0);
+    o.max_record_bytes = 4 << 20; /* a fifth of its 64 chunks are in the file */
+    hb_profiler_start(hb_profiler_create(&o));
+    pthread_barrier_init(&all_have_recorded, NULL, SHORT_LIVED);
+    for (int i = 0; i < SHORT_LIVED; i++)
+        pthread_create(&threads[i], NULL, record_once, &all_have_recorded);
+    for (int i = 0; i < SHORT_LIVED; i++)
+        pthread_join(threads[i], NULL);
+    const hb_session *session = hb_recording_now.session;
+    for (int ms = 0; ms < 60000 && __atomic_load_n(&session->in_memory, __ATOMIC_RELAXED); ms++)
+        usleep(1000);
+}
+
+static void what_ended_threads_recorded_survives_a_kill(void **state)
+{
+    (void)state;
+    killed(record_in_threads_that_end);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    cJSON *t = only_trace();
+    assert_int_equal(count_named(t, "in a thread that ended"), SHORT_LIVED);
+    assert_null(cJSON_GetObjectItem(t, "hipboard_lost_by_kill"));
+    cJSON_Delete(t);
+}
+
 /* ---- a child made without fork()'s handlers ---- */
 
 static void a_child_without_handlers_does_not_touch_its_parents_records(void **state)
@@ -547,6 +591,7 @@ int main(void)
         IN_DIR(a_spool_without_a_header_goes_when_it_is_old),
         IN_DIR(a_killed_process_with_a_living_child_is_recovered),
         IN_DIR(names_of_overlapping_profilers_are_in_both_spools),
+        IN_DIR(what_ended_threads_recorded_survives_a_kill),
         IN_DIR(a_child_without_handlers_does_not_touch_its_parents_records),
         IN_DIR(exit_leaves_no_spool_when_all_is_saved),
         cmocka_unit_test(coded_records_come_back),
