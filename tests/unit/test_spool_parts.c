@@ -295,6 +295,31 @@ static void coded_records_are_what_the_format_says(void **state)
     }
 }
 
+/* Also where the bytes would do for records of less room, or of more. */
+static void what_is_not_whole_is_no_records(void **state)
+{
+    enum { MOST = 400, ROUNDS = 300 };
+    static uint64_t raw[MOST / 8 + LONG_RECORD], back[MOST / 8 + LONG_RECORD + 3];
+    static unsigned char coded[HB_CODEC_MOST(sizeof raw) + 1];
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t bytes = 0;
+        uint64_t clock = 1u << 20;
+        while (bytes < MOST)
+            bytes += random_record(&raw[bytes / 8], &clock);
+        size_t size = hb_codec_encode((char *)raw, bytes, coded);
+        assert_true(hb_codec_decode(coded, size, (char *)back, bytes));
+        assert_memory_equal(back, raw, bytes);
+        for (size_t less = 0; less < size; less++)
+            assert_false(hb_codec_decode(coded, less, (char *)back, bytes));
+        assert_false(hb_codec_decode(coded, size + 1, (char *)back, bytes));
+        for (size_t more = 8; more <= 24; more += 8) {
+            assert_false(hb_codec_decode(coded, size, (char *)back, bytes - more));
+            assert_false(hb_codec_decode(coded, size, (char *)back, bytes + more));
+        }
+    }
+}
+
 /* Four scopes, as bytes worked out by hand: 5 * 2654435761 has 0x17 on top. */
 static void a_plain_scope_takes_few_bytes(void **state)
 {
@@ -321,7 +346,7 @@ static void a_plain_scope_takes_few_bytes(void **state)
 static void types_and_times_of_a_chunk_are_those_of_its_records(void **state)
 {
     enum { MOST = 2048, ROUNDS = 300 };
-    static uint64_t raw[MOST / 8 + LONG_RECORD];
+    static uint64_t raw[MOST / 8 + 2 * LONG_RECORD];
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         size_t bytes = 0, wanted = random_below(MOST);
@@ -338,7 +363,9 @@ static void types_and_times_of_a_chunk_are_those_of_its_records(void **state)
             types |= 1u << r->type;
             if (r->type == HB_RECORD_OP && (r->flags & HB_RECORD_SEQUENCE)) types |= 1u << 31;
         }
-        hb_codec_prepass((const char *)raw, bytes, &info);
+        /* Behind them may be one that lacks its end. */
+        size_t more = random_below(2) ? random_record(&raw[bytes / 8], &clock) - 8 : 0;
+        hb_codec_prepass((const char *)raw, bytes + more, &info);
         assert_int_equal(info.types, types);
         assert_true(info.first_tick == first && info.last_tick == last);
     }
@@ -352,13 +379,14 @@ static void ends_of_hot_records_become_plain_ones(void **state)
     (void)state;
     for (uint8_t type = 0; type < 40; type++) {
         bool spans = (type >= 1 && type <= 3) || (type >= 7 && type <= 10);
+        uint16_t no_size = type % 2 ? 2 : 3 + 4; /* less than a head, or beyond the end */
         const hb_record hot[] = {
             {.type = type, .units = 3, .start = 5, .end = 9 | elsewhere},
             {.type = type, .units = 3, .start = 5, .end = 9 | seen},
             {.type = type, .units = 3, .start = 5, .end = 9 | elsewhere | seen, .flags = 4},
             {.type = type, .units = 3, .start = 5, .end = seen - 1},
             {.type = type, .units = 3, .start = 5},
-            {.type = type, .units = 2, .start = 5, .end = 9 | elsewhere},
+            {.type = type, .units = no_size, .start = 5, .end = 9 | elsewhere},
             {.type = type, .units = 3, .start = 5, .end = 9 | elsewhere},
         };
         hb_record cold[HB_ARRAY_LEN(hot)];
@@ -378,6 +406,7 @@ int main(void)
         cmocka_unit_test(space_is_given_back_whole_and_taken_from_the_front),
         cmocka_unit_test(parts_are_found_in_whatever_order_they_came),
         cmocka_unit_test(coded_records_are_what_the_format_says),
+        cmocka_unit_test(what_is_not_whole_is_no_records),
         cmocka_unit_test(a_plain_scope_takes_few_bytes),
         cmocka_unit_test(types_and_times_of_a_chunk_are_those_of_its_records),
         cmocka_unit_test(ends_of_hot_records_become_plain_ones),
