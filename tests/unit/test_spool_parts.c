@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a spool is made of, each part beside a simple one that does the same: space in its file,
- * lists of records, coded bytes as plugin_format/spool.md tells them, walks over records.
+ * lists of records, coded bytes as plugin_format/spool.md tells them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
