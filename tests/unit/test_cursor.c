@@ -152,7 +152,25 @@ static void scopes_have_numbers_one_after_the_other(void **state)
     hb_records_free_copy(records);
 }
 
-enum { REF_THREADS = 3, REF_PARTS = 30, REF_RECORDS = 5 };
+/* As they are, where coding them would take more; what is neither that nor coded is nothing. */
+static void uncoded_parts_are_read_as_they_are(void **state)
+{
+    (void)state;
+    unsigned char bytes[48];
+    char raw[sizeof bytes] = {0};
+    hb_part part = {.raw_bytes = sizeof bytes, .coded_bytes = sizeof bytes, .codec = HB_CODEC_RAW};
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i + 1);
+    assert_true(hb_part_decode(&part, bytes, raw));
+    assert_memory_equal(raw, bytes, sizeof bytes);
+    part.codec = HB_CODEC_DELTA + 1;
+    assert_false(hb_part_decode(&part, bytes, raw));
+    part.codec = HB_CODEC_RAW;
+    part.raw_bytes -= 8;
+    assert_false(hb_part_decode(&part, bytes, raw));
+}
+
+enum { REF_THREADS = 3, REF_PARTS = 30, REF_RECORDS = 20 };
 
 /* More parts than are kept at a time; each record is another. Also refs that nobody gave. */
 static void records_are_read_again_by_their_refs(void **state)
@@ -204,6 +222,7 @@ int main(void)
         cmocka_unit_test(records_have_at_least_what_their_kind_has),
         cmocka_unit_test(parts_without_what_is_sought_are_passed_over),
         cmocka_unit_test(scopes_have_numbers_one_after_the_other),
+        cmocka_unit_test(uncoded_parts_are_read_as_they_are),
         cmocka_unit_test(records_are_read_again_by_their_refs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
