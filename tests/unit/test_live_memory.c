@@ -58,15 +58,22 @@ static int64_t number(const cJSON *args, const char *name)
     return (int64_t)cJSON_GetObjectItem(args, name)->valuedouble;
 }
 
+/* Of the last cycle; to be deleted. */
+static cJSON *trace_of(hb_profiler *prof)
+{
+    char path[] = "/tmp/hb-live-memory-XXXXXX.json";
+    close(mkstemps(path, 5));
+    assert_int_equal(hb_export_chrome_trace(prof, path, 0), HB_OK);
+    cJSON *trace = load_trace(path);
+    unlink(path);
+    return trace;
+}
+
 /* The memory events of the last cycle's trace, in its order; their number. */
 static size_t events_of(hb_profiler *prof, memory_event *events, size_t most)
 {
-    char path[] = "/tmp/hb-live-memory-XXXXXX.json";
     size_t n = 0;
-    close(mkstemps(path, 5));
-    assert_int_equal(hb_export_chrome_trace(prof, path, 0), HB_OK);
-    cJSON *trace = load_trace(path), *row;
-    unlink(path);
+    cJSON *trace = trace_of(prof), *row;
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(trace, "traceEvents"))
     {
         const cJSON *args = cJSON_GetObjectItem(row, "args");
@@ -223,6 +230,16 @@ static void the_programs_own_totals_stand_at_the_beginning(void **state)
     assert_int_equal(e.allocated, 1 << 20);
     assert_int_equal(e.reserved, 1 << 22);
     assert_int_equal(e.device, 3);
+    info = (hb_memory_info){HB_DEVICE_HIP, 3, AT(2), 16, 0, 0,
+                            false}; /* it has another way to count */
+    hb_memory_report(&info);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    hb_profiler_stop(prof);
+    for (size_t i = 0; i < 2; i++) {
+        e = nth(prof, i);
+        assert_int_equal(e.allocated, 0);
+        assert_int_equal(e.reserved, 0);
+    }
     hb_profiler_destroy(prof);
 }
 
@@ -262,6 +279,23 @@ static void the_largest_are_listed(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* Of `addresses` that are allocated the largest are listed; those beyond the table have 16 bytes.
+ */
+static void assert_counts_are_said(hb_profiler *prof, int64_t addresses)
+{
+    cJSON *trace = trace_of(prof);
+    const cJSON *held = cJSON_GetObjectItem(trace, "hipboard_memory_held");
+    assert_int_equal(held != NULL, addresses > 0);
+    if (held) {
+        int64_t beyond = number(held, "beyond_table");
+        assert_in_range(beyond, addresses - HB_LIVE_SLOTS, addresses);
+        assert_int_equal(number(held, "addresses") + beyond, addresses);
+        assert_int_equal(number(held, "listed"), HB_LIVE_LISTED);
+        assert_int_equal(number(held, "beyond_table_bytes"), 16 * beyond);
+    }
+    cJSON_Delete(trace);
+}
+
 static void more_addresses_than_are_listed_are_in_the_total(void **state)
 {
     (void)state;
@@ -283,11 +317,13 @@ static void more_addresses_than_are_listed_are_in_the_total(void **state)
     assert_int_equal(bytes, all);
     assert_int_equal(n, HB_LIVE_LISTED + 1);
     assert_int_equal(largest, 4096);
+    assert_counts_are_said(prof, MANY);
     for (uintptr_t i = 1; i <= MANY; i++)
         free_again(i, i == 77 ? 4096 : 16);
     assert_int_equal(hb_profiler_start(prof), HB_OK);
     hb_profiler_stop(prof);
     assert_int_equal(count(prof), 0); /* what found no room in the table is gone as well */
+    assert_counts_are_said(prof, 0);
     hb_profiler_destroy(prof);
 }
 
