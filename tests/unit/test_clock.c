@@ -125,24 +125,24 @@ static void sleep_of_the_machine_is_spread_over_the_session(void **state)
     assert_true(hb_clock_unix_of_boottime(&slept, last.boottime_ns) == first.unix_ns + 10 * SECOND);
 }
 
-/* A frozen clock, one that ran backwards, a wall clock of no year. */
+/* Each clock frozen, running, or running backwards; a wall clock of no year. */
 static void clocks_that_do_not_run_make_no_nonsense(void **state)
 {
     (void)state;
-    hb_clock_pair frozen = first, back = first, wrong = first;
-    back.monotonic_ns -= SECOND;
-    back.boottime_ns -= SECOND;
-    back.ticks -= 1000;
-    hb_clock_fit fit = hb_clock_fit_pairs(&first, &frozen);
-    assert_true(fit.ns_per_tick == 1);
-    fit = hb_clock_fit_pairs(&first, &back);
-    assert_true(fit.ns_per_tick == 1);
-    hb_clock_pair half = ten_seconds_later();
-    half.monotonic_ns = first.monotonic_ns;
-    fit = hb_clock_fit_pairs(&first, &half);
-    assert_true(fit.ns_per_tick == 1);
-    assert_true(hb_clock_fit_boottime(&first, &frozen).rate == 1);
-    assert_true(hb_clock_fit_boottime(&first, &back).rate == 1);
+    for (int64_t ticks = -1; ticks <= 1; ticks++)
+        for (int64_t ns = -1; ns <= 1; ns++)
+            for (int64_t boot = -1; boot <= 1; boot++) {
+                hb_clock_pair last = first;
+                last.ticks += (uint64_t)(ticks * 1000);
+                last.monotonic_ns += ns * SECOND;
+                last.boottime_ns += boot * 2 * SECOND;
+                double ns_per_tick = ticks > 0 && ns > 0 ? 1e6 : 1;
+                double rate = boot > 0 && ns > 0 ? 0.5 : 1;
+                assert_true(hb_clock_fit_pairs(&first, &last).ns_per_tick == ns_per_tick);
+                assert_true(hb_clock_fit_boottime(&first, &last).rate == rate);
+            }
+    const hb_clock_pair frozen = first;
+    hb_clock_pair wrong = first;
     const int64_t nowhen[] = {0, -1, INT64_MIN, INT64_MAX};
     for (size_t i = 0; i < sizeof nowhen / sizeof *nowhen; i++) {
         wrong.unix_ns = nowhen[i];
