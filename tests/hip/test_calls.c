@@ -294,6 +294,47 @@ static void copies_show_their_kind(void **state)
     cJSON_Delete(trace);
 }
 
+/* From host or device to either, by each kind that says so; what the runtime refuses copies
+ * nothing. */
+static void copies_are_work_of_their_direction(void **state)
+{
+    enum { BYTES = 4096, BY_ENGINE = 1024 };
+    static const struct {
+        int to, from, kind; /* 1: on the device */
+        const char *work;
+    } rows[] = {
+        {1, 0, hipMemcpyHostToDevice, "Memcpy HtoD (Host -> Device)"},
+        {0, 1, hipMemcpyDeviceToHost, "Memcpy DtoH (Device -> Host)"},
+        {1, 1, hipMemcpyDeviceToDevice, "Memcpy DtoD (Device -> Device)"},
+        {1, 1, BY_ENGINE, "Memcpy DtoD (Device -> Device)"},
+        {1, 0, hipMemcpyDefault, "Memcpy HtoD (Host -> Device)"},
+        {0, 1, hipMemcpyDefault, "Memcpy DtoH (Device -> Host)"},
+        {1, 1, hipMemcpyDefault, "Memcpy DtoD (Device -> Device)"},
+        {0, 0, hipMemcpyHostToHost, NULL},
+        {0, 0, hipMemcpyDefault, NULL},
+    };
+    static char in_host[2][BYTES];
+    char *on_device[2];
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        HIP_OK(hipMalloc((void **)&on_device[i], BYTES));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *to = rows[i].to ? on_device[0] : in_host[0];
+        const char *from = rows[i].from ? on_device[1] : in_host[1];
+        hb_profiler *prof = capture_start(0);
+        bool copies = hipMemcpy(to, from, BYTES, (hipMemcpyKind)rows[i].kind) == hipSuccess;
+        assert_true(copies || rows[i].kind == BY_ENGINE); /* which HIP knows since 6.0 */
+        (void)hipGetLastError();
+        HIP_OK(hipDeviceSynchronize());
+        cJSON *trace = capture_stop(prof);
+        assert_int_equal(count_events(trace, "gpu_memcpy", NULL), copies && rows[i].work);
+        assert_int_equal(count_events(trace, "gpu_memcpy", rows[i].work), copies && rows[i].work);
+        cJSON_Delete(trace);
+    }
+    for (int i = 0; i < 2; i++)
+        HIP_OK(hipFree(on_device[i]));
+}
+
 /* Also the second in a row, one in the middle of good ones, and launches. */
 static void each_failure_shows_its_error(void **state)
 {
@@ -395,6 +436,7 @@ int main(void)
         cmocka_unit_test(launches_by_an_early_address_are_seen_or_said_to_be_missing),
         cmocka_unit_test(failing_calls_show_their_error),
         cmocka_unit_test(copies_show_their_kind),
+        cmocka_unit_test(copies_are_work_of_their_direction),
         cmocka_unit_test(each_failure_shows_its_error),
         cmocka_unit_test(calls_that_cost_or_order_work_are_recorded),
     };

@@ -61,7 +61,7 @@ uint8_t hb_copy_direction(const hb_record_copy *r)
     case HB_COPY_KIND_TO_HOST: return HB_WORK_DTOH;
     case HB_COPY_KIND_WITHIN: return HB_WORK_DTOD;
     case HB_COPY_KIND_DEFAULT: break;
-    default: return r->kind < 0 ? 0 : HB_COPY_WITHIN_HOST;
+    default: return HB_COPY_WITHIN_HOST;
     }
     bool from_device = hb_hip_is_device_memory(hip(), pointer(r->src), &unsure);
     bool to_device = hb_hip_is_device_memory(hip(), pointer(r->dst), &unsure);

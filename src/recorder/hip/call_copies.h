@@ -13,12 +13,14 @@ enum hb_copy_kind { /* hipMemcpyKind */
                     HB_COPY_KIND_TO_HOST = 2,
                     HB_COPY_KIND_WITHIN = 3,
                     HB_COPY_KIND_DEFAULT = 4,
+                    HB_COPY_KIND_BY_ENGINE = 1024, /* WITHIN, since HIP 6.0 */
 };
 
 /** Of a function without an argument for it: enum hb_copy_kind; -1: it is a fill. */
 int32_t hb_copy_kind_of(const hb_hip_call *call);
 
-/** By a record's kind and addresses: enum hb_work_kind, HB_COPY_WITHIN_HOST, or 0: not known. */
+/** Of a copy, by its kind and addresses: enum hb_work_kind, HB_COPY_WITHIN_HOST, or 0: not known.
+ */
 uint8_t hb_copy_direction(const hb_record_copy *r);
 
 /** The devices of a copy between two, where those are not known. */

@@ -101,7 +101,7 @@ static void begin_copy(hb_frame *f, const char *args)
     if (call->kind == HB_CALL_COPY_2D || call->kind == HB_CALL_FILL_2D)
         r.bytes *= hb_arg_word(args, (uint8_t)(call->bytes + 8));
     if (call->src == HB_NO_ARG) r.bytes *= call->unit;
-    if (peer) r.kind = HB_COPY_KIND_WITHIN;
+    if (peer || r.kind == HB_COPY_KIND_BY_ENGINE) r.kind = HB_COPY_KIND_WITHIN;
     r.direction = hb_copy_direction(&r);
     hb_copy_find_devices(&r);
     put(f, &r.call, HB_RECORD_COPY, sizeof r, flags_of(f));
