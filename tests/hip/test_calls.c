@@ -371,6 +371,59 @@ static void each_failure_shows_its_error(void **state)
     HIP_OK(hipFree(data));
 }
 
+/* ---- when ---- */
+
+static double end_of(const cJSON *event)
+{
+    return number_of(event, "ts") + number_of(event, "dur");
+}
+
+/* One of each way in which calls are recorded; times are written as whole nanoseconds. */
+static void calls_lie_in_their_scopes_one_behind_the_other(void **state)
+{
+    enum { ROUNDS = 3, CALLS = 8 };
+    const double rounded = 0.0015;
+    static const char *const names[CALLS] = {
+        "hipMalloc", "hipMemset",     "hipMemcpy",       "hipModuleLaunchKernel",
+        "hipMemcpy", "hipHostMalloc", "hipStreamCreate", "hipFree",
+    };
+    static float in_host[64];
+    (void)state;
+    hb_profiler *prof = capture_start(0);
+    for (int i = 0; i < ROUNDS; i++) {
+        float *data, *pinned;
+        hipStream_t stream;
+        HB_OP("scope") {
+            HIP_OK(hipMalloc((void **)&data, 1024));
+            HIP_OK(hipMemset(data, 0, 1024));
+            HIP_OK(hipMemcpy(data, in_host, sizeof in_host, hipMemcpyHostToDevice));
+            HIP_OK(launch_vadd(0, 1, data, NULL));
+            HIP_OK(hipMemcpy(in_host, data, sizeof in_host, hipMemcpyDeviceToHost));
+            HIP_OK(hipHostMalloc((void **)&pinned, 64, 0));
+            HIP_OK(hipStreamCreate(&stream));
+            HIP_OK(hipFree(data));
+        }
+        HIP_OK(hipStreamDestroy(stream));
+        HIP_OK(hipHostFree(pinned));
+    }
+    cJSON *trace = capture_stop(prof);
+    int copies = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        const cJSON *scope = nth_event(trace, "cpu_op", "scope", i);
+        assert_non_null(scope);
+        double at = number_of(scope, "ts");
+        for (int k = 0; k < CALLS; k++) {
+            bool copy = strcmp(names[k], "hipMemcpy") == 0;
+            const cJSON *call = nth_event(trace, "Runtime", names[k], copy ? copies++ : i);
+            assert_non_null(call);
+            assert_true(number_of(call, "ts") >= at - rounded);
+            at = end_of(call);
+        }
+        assert_true(at <= end_of(scope) + rounded);
+    }
+    cJSON_Delete(trace);
+}
+
 /* ---- which calls are recorded ---- */
 
 static int count_calls(const cJSON *trace, const char *name)
@@ -438,6 +491,7 @@ int main(void)
         cmocka_unit_test(copies_show_their_kind),
         cmocka_unit_test(copies_are_work_of_their_direction),
         cmocka_unit_test(each_failure_shows_its_error),
+        cmocka_unit_test(calls_lie_in_their_scopes_one_behind_the_other),
         cmocka_unit_test(calls_that_cost_or_order_work_are_recorded),
     };
     void *address = dlsym(RTLD_DEFAULT, "hipModuleLaunchKernel");
