@@ -550,6 +550,30 @@ static void json_of_rocprof(void **state)
     hb_import_close(import);
 }
 
+/* What is there of a call's arguments, wherever their text ends. */
+static void json_of_rocprof_with_cut_arguments(void **state)
+{
+    static const char whole[] = "( dst(0x7f13d6a00000) src(0x741bb00) sizeBytes(24) kind(1)";
+    (void)state;
+    const char *begin = strstr(json, whole), *behind = strstr(begin, "\"}}\n,{");
+    const size_t bytes_at = (size_t)(strstr(whole, "24") - whole);
+    for (size_t size = 0; size < sizeof whole; size++) {
+        char cut[sizeof json] = "";
+        size_t kept = (size_t)(begin - json) + size;
+        memcpy(cut, json, kept);
+        memcpy(cut + kept, behind, strlen(behind));
+        hb_import *import = import_with(keep_text("results.json", cut), NULL);
+        char *text = written_text(import, 0);
+        const char *bytes = strstr(text, "\"bytes\": ");
+        assert_int_equal(bytes != NULL, size > bytes_at);
+        if (bytes)
+            assert_int_equal(strtol(bytes + 9 + (bytes[9] == '"'), NULL, 10),
+                             size == bytes_at + 1 ? 2 : 24);
+        free(text);
+        hb_import_close(import);
+    }
+}
+
 /* A run without a trace leaves a list that begins by a comma. */
 static void json_of_rocprof_that_is_none(void **state)
 {
@@ -649,6 +673,7 @@ int main(void)
         IN_DIR(real_tables),
         IN_DIR(a_graph_is_one_launch),
         IN_DIR(json_of_rocprof),
+        IN_DIR(json_of_rocprof_with_cut_arguments),
         IN_DIR(json_of_rocprof_that_is_none),
         IN_DIR(zones_of_tracy),
         IN_DIR(profile_of_onnx_runtime),

@@ -16,16 +16,19 @@ hb_import_process *hb_rocprof1_process(hb_rocprof1 *r, int64_t pid)
     return p;
 }
 
-/* Behind the ")" that closes what `at` stands in. A grid, "({z(1) y(1) x(1})", lacks one. */
-static uint32_t behind_value(hb_str text, uint32_t at)
+/* From *at to the ")" that closes it, or to the end; *at comes to stand behind. A grid,
+ * "({z(1) y(1) x(1})", lacks one. */
+static hb_str take_value(hb_str text, uint32_t *at)
 {
-    bool braces = at < text.len && text.s[at] == '{';
-    for (int depth = 1; at < text.len; at++) {
-        if (braces && text.s[at] == '}') return HB_MIN(at + 2, text.len);
-        depth += (text.s[at] == '(') - (text.s[at] == ')');
-        if (!braces && depth == 0) return at + 1;
+    uint32_t begin = *at, end = begin;
+    bool braces = begin < text.len && text.s[begin] == '{';
+    for (int depth = 1; end < text.len; end++) {
+        if (braces && text.s[end] == '}') break;
+        depth += (text.s[end] == '(') - (text.s[end] == ')');
+        if (!braces && depth == 0) break;
     }
-    return at;
+    *at = HB_MIN(end + (braces ? 2 : 1), text.len);
+    return (hb_str){text.s + begin, end - begin};
 }
 
 /* "( dst(0x7f13d6a00000) src(0x741bb00) sizeBytes(24) kind(1) stream(1))" */
@@ -40,10 +43,10 @@ static void take_args(hb_import_call_args *args, hb_str text)
             at++;
         if (at == text.len) return;
         hb_str key = {text.s + name, at - name};
-        uint32_t end = behind_value(text, ++at);
-        hb_import_take_arg(args, HB_STR(""), key, (hb_str){text.s + at, end - at - 1});
-        for (at = end; at < text.len && text.s[at] == ' '; at++)
-            ;
+        at++;
+        hb_import_take_arg(args, HB_STR(""), key, take_value(text, &at));
+        while (at < text.len && text.s[at] == ' ')
+            at++;
     }
 }
 
