@@ -262,6 +262,18 @@ WRONG = [
 ]
 
 
+@pytest.mark.parametrize("name, told", [
+    ('a "q" \\ \u00e9 \U0001d11e', 'a "q" \\ \u00e9 \U0001d11e'), ("\u00e9" * 63 + "ab", "\u00e9" * 63 + "a"),
+    ("\u00e9" * 64, "\u00e9" * 63), ("x" * 200, "x" * 127)])
+def test_names_of_events_are_told_as_they_are(name, told, tmp_path):
+    """Whole characters of the first 127 bytes."""
+    events = copy.deepcopy(EVENTS)
+    events[OP]["name"] = name
+    del events[OP]["tid"]
+    found, _ = check(write(tmp_path / "run", trace(events)[0]))
+    assert told in [f.get("name") for f in found]
+
+
 @pytest.mark.parametrize("rule, index, change", WRONG)
 def test_what_is_ignored_or_counted_wrongly(rule, index, change, tmp_path):
     events = copy.deepcopy(EVENTS)

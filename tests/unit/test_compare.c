@@ -282,6 +282,43 @@ static void test_contrasts(void **state)
     hb_comparison_free(c);
 }
 
+static void test_devices_are_named(void **state)
+{
+#define LONG                                                                               \
+    "AMD Instinct MI300X AMD Instinct MI300X AMD Instinct MI300X AMD Instinct MI300X AMD " \
+    "Instinct MI300X"
+    static const struct {
+        const char *devices, *text;
+    } cases[] = {
+        {"{\"name\":\"G\"},{\"name\":\"G\"},{\"name\":\"H\"},{\"name\":\"G\"}", "2 x G; H; G"},
+        {"{\"name\":\"a \\\"b\\\" \\u00e9\",\"numSms\":304,\"totalGlobalMem\":206158430208}",
+         "a \"b\" \xc3\xa9, 304 CUs, 192 GiB"},
+        {"{}", "unnamed device"},
+        {"{\"name\":7,\"numSms\":8},{\"name\":\"\",\"numSms\":8}", "2 x unnamed device, 8 CUs"},
+        {"{\"name\":\"G\",\"numSms\":0,\"totalGlobalMem\":1610612736}", "G, 1.5 GiB"},
+        {"7,{\"name\":\"" LONG " 012345678901234567\\u00e9\",\"numSms\":1}", /* 120 are in it */
+         LONG " 012345678901234567\xc3\xa9, 1 CUs"},
+        {"{\"name\":\"" LONG " 0123456789012345678\\u00e9\",\"numSms\":1}", /* 121 */
+         LONG " 0123456789012345678, 1 CUs"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *plain_trace = write_trace("d1.json", 6, plain, "");
+        char members[600];
+        const hb_run_contrast *list;
+        size_t count, k = 0;
+        snprintf(members, sizeof members, "\"deviceProperties\": [%s], ", cases[i].devices);
+        hb_comparison *c = compare(plain_trace, write_trace("d2.json", 6, plain, members), false);
+        assert_int_equal(hb_comparison_contrasts(c, 1, &list, &count), HB_OK);
+        while (k < count && strcmp(list[k].what, "devices") != 0)
+            k++;
+        assert_true(k < count);
+        assert_string_equal(list[k].before, "none");
+        assert_string_equal(list[k].after, cases[i].text);
+        hb_comparison_free(c);
+    }
+}
+
 /* ---- the call tree ---- */
 
 static const hb_tree_difference *find_node(const hb_tree_difference *nodes, size_t count,
@@ -460,6 +497,7 @@ int main(void)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_wrong_limits),
         cmocka_unit_test(test_contrasts),
+        cmocka_unit_test(test_devices_are_named),
         cmocka_unit_test(test_tree_with_a_new_call),
         cmocka_unit_test(test_nothing_there),
         cmocka_unit_test(test_broken_files),

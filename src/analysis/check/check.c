@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/json_members.h"
 #include "logdir/open_options.h"
 
 static const struct {
@@ -53,9 +54,9 @@ static bool tell_event(void *context, const hb_raw_event *raw, hb_str text, bool
         bool here = broken >> rule & 1 || (rule == HB_RULE_LOST && lost);
         if (!here) continue;
         hb_violation f = finding_of(c, (hb_rule)rule);
-        char name[128] = "";
+        char name[128];
         hb_value v = hb_raw_get(raw, HB_SLOT_NAME);
-        if (v.type == HB_JSON_STRING) snprintf(name, sizeof name, "%.*s", (int)v.size, v.s);
+        (void)hb_value_put_text(&v, name, sizeof name);
         if (rule == HB_RULE_LOST) f.text = c->profile->lost;
         f.has_event = f.has_offset = true;
         f.event = raw->index;

@@ -92,8 +92,8 @@ static void name_device(char text[200], const hb_value *device)
     hb_value name = hb_json_member(object, "name"), cus = hb_json_member(object, "numSms");
     hb_value memory = hb_json_member(object, "totalGlobalMem");
     hb_num number;
-    int n = snprintf(text, 200, "%.*s", (int)HB_MIN(name.size, (size_t)120),
-                     name.type == HB_JSON_STRING && name.size ? name.s : "unnamed device");
+    int n = (int)hb_value_put_text(&name, text, 121);
+    if (!n) n = sprintf(text, "unnamed device");
     if (hb_value_number(&cus, &number) && number.v > 0)
         n += snprintf(text + n, 200 - (size_t)n, ", %.6g CUs", number.v);
     if (hb_value_number(&memory, &number) && number.v > 0)

@@ -81,6 +81,20 @@ double hb_json_number(hb_str json, const char *name, double otherwise)
     return v.type == HB_JSON_INT || v.type == HB_JSON_FLOAT ? hb_value_double(&v) : otherwise;
 }
 
+size_t hb_value_put_text(const hb_value *value, char *to, size_t room)
+{
+    hb_buf text;
+    hb_buf_init(&text, SIZE_MAX / 2);
+    if (value->type == HB_JSON_STRING) hb_value_decode(value, &text);
+    size_t n = HB_MIN(text.size, room - 1);
+    while (n < text.size && n && (text.data[n] & 0xc0) == 0x80)
+        n--;
+    if (n) memcpy(to, text.data, n);
+    to[n] = '\0';
+    hb_buf_free(&text);
+    return n;
+}
+
 bool hb_value_time(const hb_value *value, int64_t *ns)
 {
     char digits[24] = "";

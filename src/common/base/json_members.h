@@ -26,6 +26,10 @@ double hb_json_number(hb_str json, const char *name, double otherwise);
 /** A whole number within HB_MAX_TIME_NS: Unix times have a digit more than hb_value_int() takes. */
 bool hb_value_time(const hb_value *value, int64_t *ns);
 
+/** A string's characters, escapes resolved, NUL-terminated: whole ones, as many as have room; none
+ * of what is no string. How many bytes that is. */
+size_t hb_value_put_text(const hb_value *value, char *to, size_t room);
+
 /** Parses one JSON value that is known to be well-formed. */
 hb_value hb_json_value(hb_str json);
 
