@@ -308,6 +308,100 @@ static void test_steps_of_gpus(void **state)
     hb_trace_file_close(file);
 }
 
+/* ---- memory ---- */
+
+#define CHANGE(ts, addr, bytes, type, id, total)                                \
+    "{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":" #ts       \
+    ",\"args\":{\"Addr\":" #addr ",\"Bytes\":" #bytes ",\"Device Type\":" #type \
+    ",\"Device Id\":" #id ",\"Total Allocated\":" #total "}}"
+
+/* A piece of the CPU's comes and goes in `a`, one of a GPU's stays, of which 100 bytes were there
+ * before and 30 of them are freed; one is of no operator. */
+static const char pieces[] = "{\"traceEvents\":[" SPAN("cpu_op", "a", "1", "1", "10", "100", "")
+    CHANGE(20, 16, 100, 0, -1, 100) "," SPAN("cpu_op", "b", "1", "1", "30", "10",
+                                             "\"Call stack\":\"x.py(1): f;y.py(2): g\"")
+        CHANGE(35, 32, 50, 1, 0, 150) "," CHANGE(50, 16, -100, 0, -1, 0) "," CHANGE(
+            200, 64, 7, 0, -1, 7) "," CHANGE(210, 99, -30, 1, 0, 120) "]}";
+
+static void check_holder(hb_memory_profile *m, size_t device, hb_memory_moment moment,
+                         hb_memory_grouping grouping, const hb_memory_holder *expected)
+{
+    const hb_memory_holder *h;
+    size_t count;
+    assert_int_equal(hb_memory_profile_holders(m, device, moment, grouping, &h, &count), HB_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(h->name, expected->name);
+    assert_string_equal(h->scopes, expected->scopes);
+    assert_int_equal(h->stack_size, expected->stack_size);
+    if (h->stack_size) {
+        assert_string_equal(h->stack[0], "x.py(1): f");
+        assert_string_equal(h->stack[1], "y.py(2): g");
+    }
+    assert_int_equal(h->allocations, 1);
+    assert_true(h->bytes == expected->bytes && h->largest_bytes == expected->bytes);
+    assert_true(h->first_us == expected->first_us && !h->before);
+}
+
+static void check_allocations(hb_memory_profile *m, size_t device,
+                              const hb_memory_allocation *expected, size_t n)
+{
+    const hb_memory_allocation *list;
+    size_t count;
+    assert_int_equal(hb_memory_profile_allocations(m, device, &list, &count), HB_OK);
+    assert_int_equal(count, n);
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(list[i].name, expected[i].name);
+        assert_true(list[i].bytes == expected[i].bytes && !list[i].before);
+        assert_int_equal(list[i].begin_event, expected[i].begin_event);
+        assert_int_equal(list[i].end_event, expected[i].end_event);
+    }
+}
+
+static void test_memory_of_each_device(void **state)
+{
+    static const hb_memory_device devices[] = {
+        {"cpu", 0, 7, 100, 10, 100, 2, 1, 0, 107, 100, 7, 1},
+        {"cuda:0", 100, 120, 150, 25, 50, 1, 1, 1, 50, 30, 50, 1}};
+    static const hb_memory_allocation on_cpu[] = {{"a", 100, 1, 4, false},
+                                                  {"", 7, 5, SIZE_MAX, false}},
+                                      on_gpu[] = {{"b", 50, 3, SIZE_MAX, false}};
+    hb_trace_file *file = open_text(pieces, true);
+    hb_memory_profile *m;
+    hb_memory_device d;
+    (void)state;
+    assert_int_equal(hb_memory_profile_create(file, &m), HB_OK);
+    assert_int_equal(hb_memory_profile_num_devices(m), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const hb_memory_device *x = &devices[i];
+        assert_int_equal(hb_memory_profile_device(m, i, &d), HB_OK);
+        assert_string_equal(d.name, x->name);
+        assert_true(d.start_bytes == x->start_bytes && d.end_bytes == x->end_bytes);
+        assert_true(d.peak_bytes == x->peak_bytes && d.peak_us == x->peak_us);
+        assert_true(d.peak_held_bytes == x->peak_held_bytes && d.left_bytes == x->left_bytes);
+        assert_true(d.allocations == x->allocations && d.frees == x->frees && d.left == x->left);
+        assert_true(d.unknown_frees == x->unknown_frees);
+        assert_true(d.allocated_bytes == x->allocated_bytes && d.freed_bytes == x->freed_bytes);
+    }
+    check_allocations(m, 0, on_cpu, 2);
+    check_allocations(m, 1, on_gpu, 1);
+    check_holder(m, 0, HB_MEMORY_AT_PEAK, HB_BY_OPERATOR,
+                 &(hb_memory_holder){.name = "a", .scopes = "", .bytes = 100, .first_us = 10});
+    check_holder(m, 0, HB_MEMORY_AT_END, HB_BY_STACK,
+                 &(hb_memory_holder){.name = "", .scopes = "", .bytes = 7, .first_us = 190});
+    check_holder(m, 1, HB_MEMORY_AT_PEAK, HB_BY_STACK,
+                 &(hb_memory_holder){
+                     .name = "b", .scopes = "a;b", .stack_size = 2, .bytes = 50, .first_us = 25});
+    const hb_memory_holder *h;
+    const hb_memory_allocation *list;
+    size_t count;
+    assert_int_equal(hb_memory_profile_device(m, 2, &d), HB_ERROR_NOT_FOUND);
+    assert_int_equal(hb_memory_profile_holders(m, 2, HB_MEMORY_AT_END, HB_BY_STACK, &h, &count),
+                     HB_ERROR_NOT_FOUND);
+    assert_int_equal(hb_memory_profile_allocations(m, 2, &list, &count), HB_ERROR_NOT_FOUND);
+    hb_memory_profile_destroy(m);
+    hb_trace_file_close(file);
+}
+
 /* ---- loops of a program ---- */
 
 typedef struct loops {
@@ -426,6 +520,7 @@ int main(void)
         IN_DIR(test_results),
         IN_DIR(test_some_steps),
         IN_DIR(test_steps_of_gpus),
+        IN_DIR(test_memory_of_each_device),
         IN_DIR(test_loops_of_a_program),
         IN_DIR(test_counters_of_kernels),
         IN_DIR(test_a_trace_that_the_plugin_loses),
