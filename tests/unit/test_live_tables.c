@@ -226,6 +226,12 @@ static void test_refusals(void **state)
     assert_int_equal(hb_export_stacks(NULL, in_dir("s"), NULL), HB_ERROR_INVALID_ARGUMENT);
     assert_int_equal(hb_profiler_trace(NULL, 0, &file), HB_ERROR_INVALID_ARGUMENT);
     assert_int_equal(hb_profiler_trace(prof, 0, NULL), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_profiler_key_averages(prof, NULL, NULL), HB_ERROR_INVALID_ARGUMENT);
+    static const char *const no_path[] = {NULL, ""};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(hb_export_stacks(prof, no_path[i], NULL), HB_ERROR_INVALID_ARGUMENT);
+        assert_string_equal(hb_last_error(), "export_stacks: the path is NULL or empty");
+    }
     hb_profiler_destroy(prof);
 }
 
