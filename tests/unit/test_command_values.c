@@ -658,6 +658,36 @@ static void test_names_of_files(void **state)
     assert_true(is_digests("x.hbranks") && !is_digests("x.hbrank"));
 }
 
+/* Escapes are characters, those of controls blanks. */
+static void test_texts_of_json(void **state)
+{
+    static const struct {
+        const char *json, *text, *rest;
+    } cases[] = {{"\", 7", "\n", ", 7"},
+                 {"a b\"", "a b\n", ""},
+                 {"cut", "cut\n", ""},
+                 {"a\\\"b\\\\c\\/d\" x", "a\"b\\c/d\n", " x"},
+                 {"a\\nb\\tc\\u001bd\"", "a b c d\n", ""},
+                 {"\\u0041\\u007f\\u0080\\u07ff\\u0800\\uFFFF\"",
+                  "A\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\n", ""},
+                 {"\\ud800\\udc00\\uDBFF\\uDFFF\"", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\n", ""},
+                 {"\\ud834x\\udd1e\\ud834\\u0041\"",
+                  "\xef\xbf\xbdx\xef\xbf\xbd\xef\xbf\xbd"
+                  "A\n",
+                  ""},
+                 {"\\u12\"", "u12\n", ""},
+                 {"\\uxyzw\"", "uxyzw\n", ""},
+                 {"\\", "\\\n", ""},
+                 {"\xc3\xa9\"", "\xc3\xa9\n", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin();
+        const char *rest = print_json_text(cases[i].json, stdout);
+        assert_printed(cases[i].text);
+        assert_string_equal(rest, cases[i].rest);
+    }
+}
+
 /* ---- tables ---- */
 
 static const column columns[] = {{"Name of it", COLUMN_TEXT},  {"Calls", COLUMN_COUNT},
@@ -890,6 +920,7 @@ int main(void)
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_tables_of_the_screen),
+        cmocka_unit_test(test_texts_of_json),
         cmocka_unit_test(test_units_of_tables),
         cmocka_unit_test(test_tables_sort),
         cmocka_unit_test(test_tables_for_programs),

@@ -42,17 +42,6 @@ static const view *find_view(const char *name)
 
 /* ---- files ---- */
 
-/* `c`: behind the opening quote of a JSON string. Returns what follows the closing one. */
-static const char *print_json_text(const char *c, FILE *to)
-{
-    for (; *c && *c != '"'; c++) {
-        if (*c == '\\' && c[1]) c++;
-        fputc(*c, to);
-    }
-    fputc('\n', to);
-    return *c ? c + 1 : c;
-}
-
 /* Why a part of the trace is not whole: an array of sentences, which hipboard writes. */
 static void print_notes(const request *r, const char *path, const hb_trace_file *file,
                         const char *key)

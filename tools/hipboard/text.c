@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "text.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,55 @@ void print_json_string(const char *text)
         text += n ? n : 1;
     }
     putchar('"');
+}
+
+static void print_code_point(unsigned c, FILE *to)
+{
+    static const unsigned first[] = {0, 0xc0, 0xe0, 0xf0};
+    int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    fputc((int)(first[more] | c >> 6 * more), to);
+    while (more-- > 0)
+        fputc((int)(0x80u | (c >> 6 * more & 0x3fu)), to);
+}
+
+/* "uXXXX", and -1 of anything else. */
+static long unit_at(const char *c)
+{
+    char digits[5] = "";
+    if (*c != 'u') return -1;
+    for (int i = 0; i < 4; i++) {
+        if (!isxdigit((unsigned char)c[i + 1])) return -1;
+        digits[i] = c[i + 1];
+    }
+    return strtol(digits, NULL, 16);
+}
+
+/* `c`: behind the backslash; returns the escape's last character. */
+static const char *print_escape(const char *c, FILE *to)
+{
+    long unit = unit_at(c);
+    if (unit < 0) {
+        fputc(strchr("bfnrt", *c) ? ' ' : *c, to);
+        return c;
+    }
+    long low = unit >> 10 == 0x36 && c[5] == '\\' ? unit_at(c + 6) : -1;
+    if (low >> 10 == 0x37) {
+        print_code_point(0x10000u + ((unsigned)(unit & 0x3ff) << 10) + (unsigned)(low & 0x3ff), to);
+        return c + 10;
+    }
+    print_code_point(unit >> 11 == 0x1b ? 0xfffdu : unit < 0x20 ? ' ' : (unsigned)unit, to);
+    return c + 4;
+}
+
+const char *print_json_text(const char *c, FILE *to)
+{
+    for (; *c && *c != '"'; c++)
+        if (*c == '\\' && c[1])
+            c = print_escape(c + 1, to);
+        else
+            fputc(*c, to);
+    fputc('\n', to);
+    return *c ? c + 1 : c;
 }
 
 void print_csv_field(const char *text)

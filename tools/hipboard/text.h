@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /** What was allocated, or the end of the program. */
 void *must(void *memory);
@@ -21,6 +22,10 @@ char *trace_stem(const char *path);
 
 /** Valid UTF-8 whatever the text is: names come from files. */
 void print_json_string(const char *text);
+
+/** A JSON string, from behind its opening quote on, as a line of text. Returns what follows the
+ * closing one. */
+const char *print_json_text(const char *c, FILE *to);
 
 /** Quoted where needed. */
 void print_csv_field(const char *text);
