@@ -276,6 +276,16 @@ def test_what_is_written_and_left_out_is_counted(form, written, left_out, tmp_pa
     assert sorted(line.strip() for line in lines) == sorted(f"{n} {text}" for text, n in told["left_out"].items())
 
 
+def test_a_kernel_with_counters_is_one_event(tmp_path):
+    """Each counter has a line in a table of its own."""
+    source = DATA / "rocprofv3_csv/decode_stall_counter_collection.csv.gz"
+    told = json.loads(hipboard("export", "--json", "--format", "csv", source, "-o", tmp_path / "tables").stdout)
+    lines = {path.name: len(path.read_text().splitlines()) - 1 for path in (tmp_path / "tables").iterdir()}
+    counters = [count for name, count in lines.items() if name.endswith("counter_collection.csv")]
+    assert sum(counters) == 340 and not [name for name in lines if name.endswith("agent_info.csv")]
+    assert told["events"] == sum(lines.values()) - 340
+
+
 @pytest.mark.parametrize("command", [["view"], ["view", "--view", "kernel"], ["steps"], ["check"]])
 def test_exports_are_read_directly(command, tmp_path):
     rocpd_made.training(tmp_path / "r.db", 3)

@@ -156,7 +156,6 @@ static void put_times(csv *c, hb_out *o, int64_t start, int64_t end, const char 
     put_int(o, start, ",");
     put_int(o, end, behind);
     c->end = HB_MAX(c->end, HB_MAX(start, end));
-    c->counts->events++;
 }
 
 /* ---- rows ---- */
@@ -174,6 +173,7 @@ static void put_call(csv *c, const hb_trace_event *e, table t, const char *domai
     put_int(o, e->tid, ",");
     put_int(o, t == CALLS ? (int64_t)e->correlation : 0, ",");
     put_times(c, o, e->start_ns, HB_MAX(e->end_ns, e->start_ns), "\n");
+    c->counts->events++;
 }
 
 static void put_scope(csv *c, const hb_trace_event *e)
@@ -204,6 +204,7 @@ static void put_memory(csv *c, const hb_trace_event *e)
     int n = snprintf(address, sizeof address, "%016llx\",0,", (unsigned long long)m->addr);
     hb_out_bytes(o, address, (size_t)n);
     put_times(c, o, e->start_ns, e->start_ns, "\n");
+    c->counts->events++;
 }
 
 static void put_known(hb_out *o, bool known, uint32_t value)
@@ -284,6 +285,7 @@ static void put_kernel(csv *c, const hb_trace_event *e)
     for (int i = 0; i < 3; i++)
         put_int(o, k->has_grid ? (int64_t)k->grid[i] * k->block[i] : 0, i < 2 ? "," : "\n");
     put_counters(c, e);
+    c->counts->events++;
 }
 
 static void put_copy(csv *c, const hb_trace_event *e)
@@ -304,6 +306,7 @@ static void put_copy(csv *c, const hb_trace_event *e)
     put_agent(c, o, hb_copies_to_host(copy) ? -1 : peers ? copy->to_device : e->device);
     put_int(o, (int64_t)e->correlation, ",");
     put_times(c, o, e->start_ns, HB_MAX(e->end_ns, e->start_ns), "\n");
+    c->counts->events++;
 }
 
 static void put_agents(csv *c)
