@@ -46,8 +46,8 @@ SLOWEST = 90 # seconds: what takes longer is not asked
 STARTS = 1.5 # seconds that a test takes to be linked, or pytest to begin
 TOGETHER = 8 # seconds of tests of one file that are asked at once
 NOT_ASKED = (None, set())
-# Tests of size are slow, and notice nothing else.
-FAST = "not very_many and not little_that"
+# Tests of size are slow, and notice nothing else, nor do those in which a browser shows the same in TensorBoard.
+FAST = "not very_many and not little_that and not the_plugin_shows and not its_pages_show"
 
 
 class Copy:
