@@ -257,6 +257,22 @@ static void what_cannot_be_written_is_told(void **state)
     assert_int_equal(zip.sink.write(&zip.sink, "x", 1), HB_ERROR_IO);
 }
 
+/* zlib refuses nothing but a state that is none: then a member is not finished without its bytes. */
+static void what_cannot_be_deflated_is_told(void **state)
+{
+    hb_zip_entry entry = {.name = "z", .deflate = true};
+    (void)state;
+    assert_int_equal(hb_zip_begin(&zip, &entry), HB_OK);
+    struct internal_state *sound = zip.z.state;
+    zip.z.state = NULL;
+    hb_result written = zip.sink.write(&zip.sink, "x", 1), ended = hb_zip_end(&zip);
+    zip.z.state = sound;
+    assert_int_equal(written, HB_ERROR_STATE);
+    assert_int_equal(ended, HB_ERROR_STATE);
+    assert_string_equal(hb_last_error(), "deflate lost its state");
+    assert_int_equal(zip.num_members, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +285,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(times_that_dos_has_and_has_not, begin, end),
         cmocka_unit_test_setup_teardown(deflated_bytes_come_back, begin, end),
         cmocka_unit_test_setup_teardown(what_cannot_be_written_is_told, begin, end),
+        cmocka_unit_test_setup_teardown(what_cannot_be_deflated_is_told, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

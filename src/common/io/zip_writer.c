@@ -39,7 +39,8 @@ static hb_result pump(hb_zip_writer *zip, int flush)
     do {
         zip->z.next_out = zip->block;
         zip->z.avail_out = BLOCK;
-        (void)deflate(&zip->z, flush);
+        if (deflate(&zip->z, flush) == Z_STREAM_ERROR)
+            return hb_fail(HB_ERROR_STATE, "deflate lost its state");
         HB_TRY(put_stored(zip, zip->block, BLOCK - zip->z.avail_out));
     } while (zip->z.avail_out == 0);
     return HB_OK;
