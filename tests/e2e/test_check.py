@@ -233,6 +233,26 @@ def test_broken_texts(what, change, at, lost, tmp_path):
     assert bool(shown(tmp_path / "run")) != lost
 
 
+# What the plugin mends one at a time: how it comes into the text, what it is called.
+MENDED = [("aten::add", b"a\tb", "control character in a string"), ('"Spans"', b"N/A", "N/A without quotes"),
+          ("aten::mm", b"a\xed\xa0\x80", "UTF-8 encoded surrogate"), ("gemm", b"has N/A in it", None)]
+
+
+@pytest.mark.parametrize("kinds", range(1 << len(MENDED)))
+def test_what_the_plugin_mends(kinds, tmp_path):
+    """Each alone and beside each other: some it does not mend where there is a bare N/A as well. Then the file is
+    told to be lost, by none of those that it mends alone; and so it is by what no reader takes."""
+    text, told = trace(EVENTS)[0].encode(), set()
+    for i, (old, new, name) in enumerate(MENDED):
+        if kinds >> i & 1:
+            text, told = text.replace(old.encode(), new), told | ({(name, "wrong")} if name else set())
+    for broken, more in ((b"", set()), (b" x", {("text after the end", "file lost")})):
+        found, status = check(write(tmp_path / "run", text + broken))
+        lost = not shown(tmp_path)
+        assert {(f["text"], f["effect"]) for f in found if f["rule"] == "TEXT"} == told | more
+        assert [f["effect"] for f in found if f["rule"] == "LOST"] == ["file lost"] * lost and status == lost
+
+
 def test_garbage(tmp_path):
     for text in ("", "hello", "{}", '{"traceEvents": 7}', "[" * 1000000, "{" * 1000):
         found, status = check(write(tmp_path / "run", text))
@@ -249,6 +269,8 @@ WRONG = [
     ("SCOPE_CATEGORY", 7, adding(event("user_annotation", "Optimizer.step#SGD.step", 170, 5))),
     ("GPU_STEP", 7, adding(event("gpu_user_annotation", "ProfilerStep#1", 101, 90, 7, 0))),
     ("MEMORY_TYPE", MEMORY, args(MEMORY, Device_Type=6)),
+    ("MEMORY_TYPE", MEMORY, args(MEMORY, Device_Type=2)),
+    ("MEMORY_TYPE", MEMORY, args(MEMORY, Device_Type="1")),
     ("MEMORY_ADDR", MEMORY, lambda events: events[MEMORY]["args"].pop("Addr")),
     ("COLLECTIVE", 7, adding(event("cpu_op", "nccl:all_to_all", 165, 5))),
     ("CROSSING", INNER, setting(INNER, dur=60)),
@@ -329,11 +351,13 @@ def test_lost_runs(broken, tmp_path):
     assert finding["path"] == str(path) and finding["event"] == 7
 
 
-def test_deep_calls(tmp_path):
-    events = copy.deepcopy(EVENTS) + [event("cpu_op", f"f{i}", 1000 + i, 1000 - 2 * i)
-                                      for i in range(260)]
-    found, status = check(write(tmp_path / "run", trace(events)[0]))
-    assert status == 1 and "DEEP" in [f["rule"] for f in found]
+@pytest.mark.parametrize("depth, lost", [(195, False), (196, False), (197, True), (260, True)])
+def test_deep_calls(depth, lost, tmp_path):
+    events = copy.deepcopy(EVENTS) + [event("cpu_op", f"f{i}", 1000 + i, 1000 - 2 * i) for i in range(depth)]
+    path = write(tmp_path / "run", trace(events)[0])
+    for place in (path, tmp_path / "run"):
+        found, status = check(place)
+        assert (status, [f["effect"] for f in found if f["rule"] == "DEEP"]) == (lost, ["run lost"] * lost)
 
 
 def test_names_of_files(tmp_path):
@@ -350,6 +374,56 @@ def test_names_of_files(tmp_path):
                      ("WORKER_NAME", "plain.pt.trace.json"), ("STRAY", "host_2.json"),
                      ("SPAN_ORDER", "host_1.99.pt.trace.json"), ("STRAY", "host_3.trace.json.gz")}
     assert ("WORKER_NAME", "host_1.100.pt.trace.json") not in names
+
+
+@pytest.mark.parametrize("name", ["a", "a_", "_", "1", "a_b", "a_:", "a_-1", "a_1", "a_1_", "_1", "__0", "a_9_b_c",
+                                  "a_b_2c"])
+def test_names_of_workers_that_say_a_node(name, tmp_path):
+    """The plugin has what stands before the last number, or the whole name."""
+    for worker in (name, "host_9"):
+        write(tmp_path / "run", trace(EVENTS + [COLLECTIVE])[0], f"{worker}.pt.trace.json")
+    nodes = plugin_in_process.Plugin(tmp_path).get("distributed/gpuinfo?run=run&worker=All&span=default")[1]["data"]
+    found, _ = check(tmp_path)
+    told = [f["path"].rsplit("/", 1)[1] for f in found if f["rule"] == "WORKER_NAME"]
+    assert told == [f"{name}.pt.trace.json"] * (name in nodes)
+
+
+def test_spans_out_of_order(tmp_path):
+    """As texts 1000 stands before 99: what has fewer digits than the one before it is told, of the same worker."""
+    for name in ("a.1000", "a.99", "a.998", "b.1", "b.20", "c.3", "d", "e.10000", "e.2", "e.30"):
+        write(tmp_path / "run", trace(EVENTS)[0], f"{name}.pt.trace.json")
+    told = [f["path"].rsplit("/", 1)[1] for f in check(tmp_path)[0] if f["rule"] == "SPAN_ORDER"]
+    assert told == ["a.99.pt.trace.json", "e.2.pt.trace.json"]
+
+
+@pytest.mark.parametrize("ts, inside", [(189, False), (190, True), (195, True), (196, False)])
+@pytest.mark.parametrize("correlation", [9, 10])
+@pytest.mark.parametrize("tid", [1, 2])
+def test_a_call_beside_its_operator(ts, inside, correlation, tid, tmp_path):
+    """A call whose id is its own correlation must lie in the operator that has the id, to the microsecond and on its
+    thread; an id that is none of its own may come from anywhere."""
+    events = copy.deepcopy(EVENTS) + [event("cpu_op", "late", 190, 5, tid, **{"External id": 9}),
+                                      event("Runtime", "hipLaunchKernel", ts, 0, 1, **{"External id": 9,
+                                                                                      "correlation": correlation}),
+                                      event("kernel", "gemm", 196, 1, 7, 0, **{"correlation": correlation, "device": 0})]
+    del events[CALL:MEMORY]
+    found, _ = check(write(tmp_path / "run", trace(events)[0]))
+    told = [(f["rule"], f["event"]) for f in found if f["rule"] in ("WRONG_OPERATOR", "NO_OPERATOR", "NO_CALL")]
+    assert told == [("WRONG_OPERATOR", 6)] * (correlation == 9 and not (inside and tid == 1))
+
+
+@pytest.mark.parametrize("dims, types, lost", [
+    ([[4]], ["float"], False), ([[4]], [], True), ([[4], [2]], ["float"], True), ([[4], [2]], ["float"] * 2, False),
+    ([[4]], ["float"] * 2, False), ([], [], False), ([], None, False), (None, None, False), (None, ["float"], False),
+    ([[4], []], ["float"], True)])
+def test_types_of_a_collective_s_inputs(dims, types, lost, tmp_path):
+    events = copy.deepcopy(EVENTS) + [copy.deepcopy(COLLECTIVE)]
+    args = {"External id": 20, "Input Dims": dims, "Input type": types}
+    events[7]["args"] = {key: value for key, value in args.items() if value is not None}
+    write(tmp_path / "run", trace(events)[0])
+    found, status = check(tmp_path)
+    assert ([f["event"] for f in found if f["rule"] == "INPUT_TYPE"], status) == ([7] * lost, lost)
+    assert (shown(tmp_path) is None) == lost
 
 
 def test_two_files_of_one_worker_and_span(tmp_path):

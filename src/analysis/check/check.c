@@ -67,14 +67,13 @@ static bool tell_event(void *context, const hb_raw_event *raw, hb_str text, bool
     return !c->stopped;
 }
 
-/* What is wrong with the text itself. The plugin mends the first two, for all but the Trace view.
- */
+/* What is wrong with the text itself. Some the plugin mends, for all but the Trace view. */
 static void tell_defects(hb_checker *c, const hb_read_report *report)
 {
     for (uint32_t i = 0; i < report->num_notes; i++) {
         hb_json_defect defect = report->notes[i].defect;
         bool mended = defect == HB_JSON_DEFECT_CONTROL || defect == HB_JSON_DEFECT_BARE_NA ||
-                      defect == HB_JSON_DEFECT_SURROGATE || defect == HB_JSON_DEFECT_INNER_NA;
+                      defect == HB_JSON_DEFECT_SURROGATE;
         bool lost = c->profile->lost && !mended;
         tell(c, &(hb_violation){.rule = "TEXT",
                                 .text = hb_json_defect_text(defect),
