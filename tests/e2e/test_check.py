@@ -203,6 +203,40 @@ def test_what_is_lost_is_lost_to_the_plugin(index, key, inside, tmp_path):
         assert once == twice, odd
 
 
+NAN, INF = float("nan"), float("inf")
+LAST = [event("cpu_op", "x", 400, 5), event("python_function", "nn.Module: x", 400, 5, **{"Python id": 1, "Python module id": 0}),
+        event("Runtime", "x", 400, 5, correlation=5), event("kernel", "x", 400, 5, 7, 0, device=0, correlation=5),
+        event("gpu_memcpy", "x", 400, 5, 7, 0, device=0, correlation=5), event("Trace", "x", 400, 5),
+        event("user_annotation", "ProfilerStep#2", 400, 5), memory(400)]
+
+
+@pytest.mark.parametrize("last", LAST, ids=lambda last: last.get("cat", last["name"]))
+def test_times_that_are_not_finite(last, tmp_path):
+    """Python reads NaN and Infinity as JSON. As the begin of an operator, a step, a kernel or a record of
+    memory, and as a kernel's duration, they lose the file; else it depends on what stands beside: all are told.
+    Converted, all are shown."""
+    lose = {"kernel": ("ts", "dur"), "user_annotation": ("ts",), "cpu_op": ("ts",)}.get(last.get("cat"), ())
+    for i, (key, value) in enumerate((key, value) for key in ("ts", "dur")[:2 if "dur" in last else 1]
+                                     for value in (NAN, INF, -INF)):
+        place = tmp_path / "odd" / str(i)
+        place.parent.mkdir(exist_ok=True)
+        found, status = check(write(place, trace([*EVENTS, {**last, key: value}])[0]))
+        assert (key.upper(), 7) in [(f["rule"], f.get("event")) for f in found], (key, value)
+        lost = not shown(place)
+        if key in lose or last["name"] == "[memory]":
+            assert lost and status, (key, value)
+    convert(tmp_path / "odd", tmp_path / "mended")
+    plugin = plugin_in_process.Plugin(tmp_path / "mended")
+    assert all(plugin.get(f"workers?run={k}&view=Overview")[1] == ["host_1"] for k in range(i + 1))
+
+
+@pytest.mark.parametrize("tid", [NAN, INF, -INF])
+def test_a_record_of_memory_on_a_thread_that_is_none(tid, tmp_path):
+    found, status = check(write(tmp_path / "run", trace([*EVENTS, {**memory(400), "tid": tid}])[0]))
+    assert ([(f["rule"], f["event"]) for f in found if f["effect"] == "file lost"], status) == ([("LOST", 7)], 1)
+    assert not shown(tmp_path / "run")
+
+
 # The text itself: how it is broken, at which byte, whether the plugin lives with it.
 TEXTS = [
     ("unescaped quote", lambda t: t.replace("aten::add", 'a "b" c'), b'"b" c', True),

@@ -257,7 +257,8 @@ static void what_cannot_be_written_is_told(void **state)
     assert_int_equal(zip.sink.write(&zip.sink, "x", 1), HB_ERROR_IO);
 }
 
-/* zlib refuses nothing but a state that is none: then a member is not finished without its bytes. */
+/* zlib refuses nothing but a state that is none: then a member is not finished without its bytes.
+ */
 static void what_cannot_be_deflated_is_told(void **state)
 {
     hb_zip_entry entry = {.name = "z", .deflate = true};

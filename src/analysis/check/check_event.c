@@ -14,6 +14,12 @@ static bool is_number(const hb_value *v)
            v->type == HB_JSON_FALSE;
 }
 
+/* Python reads NaN and Infinity, too, which it does not round. */
+static bool is_finite(const hb_value *v)
+{
+    return is_number(v) && isfinite(hb_value_double(v));
+}
+
 static hb_str text_of(const hb_value *v)
 {
     return v->type == HB_JSON_STRING ? (hb_str){v->s, (uint32_t)v->size} : (hb_str){"", 0};
@@ -22,7 +28,7 @@ static hb_str text_of(const hb_value *v)
 /* What Python's int() makes an integer of. */
 static bool is_integer(const hb_value *v)
 {
-    if (v->type != HB_JSON_STRING) return is_number(v) && isfinite(hb_value_double(v));
+    if (v->type != HB_JSON_STRING) return is_finite(v);
     const char *p = v->s, *end = p + v->size;
     while (p < end && *p == ' ')
         p++;
@@ -40,8 +46,8 @@ static uint64_t check_times(const hb_raw_event *raw, hb_kind kind)
     hb_value ts = hb_raw_get(raw, HB_SLOT_TS), dur = hb_raw_get(raw, HB_SLOT_DUR);
     hb_value args = hb_raw_get(raw, HB_SLOT_ARGS);
     uint64_t broken = 0;
-    if (!is_number(&ts)) broken |= BIT(TS);
-    if (kind != HB_KIND_MEMORY && !is_number(&dur)) broken |= BIT(DUR);
+    if (!is_finite(&ts)) broken |= BIT(TS);
+    if (kind != HB_KIND_MEMORY && !is_finite(&dur)) broken |= BIT(DUR);
     if (args.type != HB_JSON_NONE && args.type != HB_JSON_OBJECT) broken |= BIT(ARGS);
     return broken;
 }

@@ -2,6 +2,7 @@
  *
  * Which events count, and in which order.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "plugin/analysis.h"
@@ -40,6 +41,18 @@ static void check_fields(hb_analysis *a, uint32_t i, const hb_row *row)
     if (!(row->flags & HB_ROW_TS)) hb_reject_trace(a, "event %u: ts is not a number", i);
     if (row->kind != HB_KIND_MEMORY && !(row->flags & HB_ROW_DUR))
         hb_reject_trace(a, "event %u: dur is not a number", i);
+}
+
+/* What the plugin rounds, or asks the order of. Of other events it depends on those beside them. */
+static void check_finite(hb_analysis *a, uint32_t i, const hb_row *row, hb_type type)
+{
+    const hb_odd_times *odd = hb_row_odd_times(a->trace, row);
+    if (HB_LIKELY(!odd)) return;
+    bool timed = type == HB_TYPE_OPERATOR || type == HB_TYPE_STEP || type == HB_TYPE_KERNEL ||
+                 type == HB_TYPE_MEMORY;
+    if (timed && !isfinite(odd->ts)) hb_reject_trace(a, "event %u: ts is not finite", i);
+    if (type == HB_TYPE_KERNEL && !isfinite(odd->dur))
+        hb_reject_trace(a, "event %u: dur is not finite", i);
 }
 
 static void need_name(hb_analysis *a, uint32_t i, const hb_row *row)
@@ -117,6 +130,7 @@ static void add_event(hb_analysis *a, uint32_t i, const hb_row *row, file_order 
         hb_reject_trace(a, "event %u: a complete event of category memory", i);
     if (!decide_type(a, i, row, &type)) return;
     check_fields(a, i, row);
+    check_finite(a, i, row, type);
     if (!(row->flags & HB_ROW_TS_INT) || (type != HB_TYPE_MEMORY && !(row->flags & HB_ROW_DUR_INT)))
         a->all_int = false;
     hb_num ts = hb_row_ts(a, row);

@@ -3,6 +3,10 @@
  * The allocator's records and the operators at work when they were made.
  */
 #include "plugin/memory_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
 #include "plugin/analysis.h"
 
 typedef struct device_index {
@@ -130,14 +134,19 @@ static hb_tree_thread *thread_of(hb_analysis *a, hb_key tid)
     return NULL;
 }
 
+static bool is_finite_number(hb_analysis *a, hb_key key)
+{
+    if (hb_key_tag(key) == HB_KEY_TAG_INT) return true;
+    if (hb_key_tag(key) != HB_KEY_TAG_TEXT) return false;
+    const char *text = hb_trace_text(a->trace, hb_key_string(key)).s;
+    return *text != '"' && isfinite(strtod(text, NULL));
+}
+
 /* The plugin logs a record that is behind or outside all trees by its number; a text fails there.
  */
 static void check_logged(hb_analysis *a, const hb_memory_record *r, hb_key tid)
 {
-    bool number = hb_key_tag(tid) == HB_KEY_TAG_INT ||
-                  (hb_key_tag(tid) == HB_KEY_TAG_TEXT &&
-                   *hb_trace_text(a->trace, hb_key_string(tid)).s != '"');
-    if (!number)
+    if (!is_finite_number(a, tid))
         hb_reject_trace(a, "event %u: a memory event outside all calls has no numeric tid", r->row);
 }
 
