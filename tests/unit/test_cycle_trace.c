@@ -119,8 +119,24 @@ static void assert_same_side(const hb_row *a, const hb_row *b)
     }
 }
 
+/* But for blanks. */
+static void assert_same_counter(const hb_row *a, const hb_row *b)
+{
+    hb_str x = hb_trace_text(&file, a->extra), y = hb_trace_text(&live, b->extra);
+    const char *p = x.s, *q = y.s, *end = y.s + y.len;
+    for (; p < x.s + x.len; p++) {
+        if (strchr(" \n", *p)) continue;
+        while (q < end && strchr(" \n", *q))
+            q++;
+        assert_true(q < end);
+        assert_int_equal(*p, *q++);
+    }
+    assert_true(x.len > 2 && q == end);
+}
+
 static void assert_same_row(const hb_row *a, const hb_row *b)
 {
+    if (hb_row_is_counter(a)) assert_same_counter(a, b);
     assert_same_text(a->name, b->name);
     assert_same_text(hb_row_category(&file, a), hb_row_category(&live, b));
     assert_int_equal(a->ph, b->ph);

@@ -570,6 +570,40 @@ static void what_does_not_nest_leaves_the_tree(void **state)
     cJSON_Delete(trace);
 }
 
+/* Two threads in turns, one more in each other than may be; what crosses the deepest, and on a
+ * thread that has no other. */
+static void modules_nest_on_each_thread(void **state)
+{
+    enum { DEEP = 41, COUNT = 2 * DEEP + 3 };
+    static hb_trace_event events[COUNT];
+    array_source source;
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        bool deep = i < 2 * DEEP;
+        events[i] = (hb_trace_event){.kind = HB_EVENT_MODULE,
+                                     .name = deep ? HB_STR("deep") : HB_STR("crossing"),
+                                     .start_ns = deep ? 1000 + i / 2 : 1100,
+                                     .end_ns = deep ? 3000 - i / 2 : 4000,
+                                     .tid = deep ? 7 + i % 2 : 7 + i - 2 * DEEP,
+                                     .device = -1,
+                                     .module = {1 + (uint64_t)i, 0, 0}};
+    }
+    array_source_init(&source, events, COUNT);
+    cJSON *trace = write_json(&source.source, HB_WRITE_TENSORBOARD);
+    for (int i = 0; i < 2 * DEEP; i++)
+        assert_string_equal(text(find(trace, "X", "deep", i), "cat"),
+                            i / 2 < 40 ? "python_function" : "outside_tree");
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(text(find(trace, "X", "crossing", i), "cat"),
+                            i == 2 ? "python_function" : "outside_tree");
+    assert_int_equal(stats.flattened, 2);
+    assert_int_equal(stats.unnested, 2);
+    cJSON_Delete(trace);
+    trace = write_json(&source.source, HB_WRITE_KINETO);
+    assert_int_equal(count(trace, "cat", "python_function"), COUNT);
+    cJSON_Delete(trace);
+}
+
 static void steps_that_kill_the_plugin_are_hidden(void **state)
 {
     (void)state;
@@ -871,6 +905,7 @@ int main(void)
         cmocka_unit_test(too_deep_scopes_leave_the_tree),
         cmocka_unit_test(calls_in_too_deep_scopes_go_to_the_deepest_in_the_tree),
         cmocka_unit_test(what_does_not_nest_leaves_the_tree),
+        cmocka_unit_test(modules_nest_on_each_thread),
         cmocka_unit_test(steps_that_kill_the_plugin_are_hidden),
         cmocka_unit_test(a_process_with_a_gpus_number_has_rows_of_its_own),
         cmocka_unit_test(hidden_time_slices_are_counted_without_a_word),

@@ -137,7 +137,7 @@ void hb_write_scope(hb_writer *w, const hb_trace_event *given)
     p = put_ev_idx(w, put_flops(w, p, event));
     hb_out_done(&w->out, hb_put_args_end(p));
     if (op->sequence_number) write_fwdbwd(w, event, index);
-    w->has_stacks |= op->stack.len > 0;
+    if (op->stack.len) w->has_stacks = true;
     if (w->kineto && op->stack.len && w->info->profile_memory &&
         !hb_memory_stacks_note(&w->memory_stacks, event))
         w->out.result = hb_fail(HB_ERROR_NO_MEMORY, "no memory for the stacks of memory events");
