@@ -385,6 +385,24 @@ def test_lost_runs(broken, tmp_path):
     assert finding["path"] == str(path) and finding["event"] == 7
 
 
+# Of scopes: what the plugin has in its Distributed view, what it has not, and what is none.
+COLLECTIVES = {"nccl:all_reduce": "known", "gloo:broadcast": "known", "nccl:all_to_all": "told", "nccl:send": "told",
+               "rccl:x": "told", "mpi:wait": "told", "nccl:coalesced": "none", "c10d::allreduce_": "told", "all_reduce": "none",
+               "nccl": "none"}
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_collectives_that_the_plugin_knows(name, tmp_path):
+    for worker in ("a_0", "a_1"):
+        events = [*EVENTS, {**COLLECTIVE, "name": name}]
+        write(tmp_path / "run", trace(events)[0], f"{worker}.pt.trace.json")
+    found, status = check(tmp_path)
+    told = {f["event"] for f in found if f["rule"] == "COLLECTIVE"}
+    workers = plugin_in_process.Plugin(tmp_path).get("workers?run=run&view=Distributed")[1]
+    assert (bool(told), workers == ["All"]) == (COLLECTIVES[name] == "told", COLLECTIVES[name] == "known")
+    assert told <= {7} and status == 0
+
+
 @pytest.mark.parametrize("depth, lost", [(195, False), (196, False), (197, True), (260, True)])
 def test_deep_calls(depth, lost, tmp_path):
     events = copy.deepcopy(EVENTS) + [event("cpu_op", f"f{i}", 1000 + i, 1000 - 2 * i) for i in range(depth)]

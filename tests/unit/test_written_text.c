@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "import/wire.h"
 #include "sample_trace.h"
 #include "write/pftrace.h"
 #include "write/write.h"
@@ -311,12 +312,83 @@ static void all_that_perfetto_is_told(void **state)
     hb_memory_sink_free(&to);
 }
 
+typedef struct track {
+    uint64_t uuid, parent;
+    char name[40];
+} track;
+
+/* Field 60 of packets; of a process and a thread the names stand deeper, and are not asked for. */
+static int tracks_of(const hb_buf *file, track *tracks, int room)
+{
+    hb_wire packets = hb_wire_of(file->data, file->size);
+    hb_wire_field packet, field, inside;
+    int n = 0;
+    while (hb_wire_next(&packets, &packet))
+        for (hb_wire w = hb_wire_inside(&packet); hb_wire_next(&w, &field);) {
+            if (field.number != 60) continue;
+            assert_true(n < room);
+            track *made = &tracks[n++];
+            *made = (track){0};
+            for (hb_wire d = hb_wire_inside(&field); hb_wire_next(&d, &inside);) {
+                hb_str text = hb_wire_text(&inside);
+                if (inside.number == 1) made->uuid = inside.value;
+                if (inside.number == 5) made->parent = inside.value;
+                if (inside.number == 2)
+                    snprintf(made->name, sizeof made->name, "%.*s", (int)text.len, text.s);
+            }
+        }
+    return n;
+}
+
+/* What overlaps in a thread or on a stream takes a row more: below the thread, and with the
+ * stream's name beside it, below its GPU. */
+static void what_overlaps_has_rows_of_its_own(void **state)
+{
+    hb_memory_sink to;
+    hb_pftrace_stats stats;
+    track tracks[16];
+    (void)state;
+    memset(&t, 0, sizeof t);
+    array_source_init(&t.source, t.events, 0);
+    for (int i = 0; i < 3; i++) { /* the third begins where the first ends */
+        sample_scope(&t, HB_EVENT_USER_ANNOTATION, "scope", 10 + 50 * i, 100);
+        sample_work(&t, HB_EVENT_KERNEL, "kernel", 10 + 50 * i, 100, 0, 0);
+    }
+    t.source.count = t.count;
+    hb_memory_sink_init(&to, 1 << 20);
+    assert_int_equal(hb_write_pftrace(&t.source.source, &to.sink, &stats), HB_OK);
+    int n = tracks_of(&to.buf, tracks, HB_ARRAY_LEN(tracks));
+    assert_int_equal(n, 6); /* process, thread, GPU, and three rows */
+    uint64_t process = 0, thread = 0, gpu = 0;
+    int beside = 0, streams = 0;
+    for (int i = 0; i < n; i++) {
+        const track *x = &tracks[i];
+        assert_int_not_equal(x->uuid, 0);
+        for (int k = 0; k < i; k++)
+            assert_int_not_equal(x->uuid, tracks[k].uuid);
+        if (strcmp(x->name, "beside") == 0)
+            beside += thread && x->parent == thread;
+        else if (strcmp(x->name, "stream 1") == 0)
+            streams += gpu && x->parent == gpu;
+        else if (strcmp(x->name, "GPU 0") == 0)
+            gpu = x->parent == process ? x->uuid : 0;
+        else if (!process)
+            process = x->uuid;
+        else
+            thread = x->parent == process ? x->uuid : 0;
+    }
+    assert_int_equal(beside, 1);
+    assert_int_equal(streams, 2);
+    hb_memory_sink_free(&to);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_that_tensorboard_is_told),
         cmocka_unit_test(all_that_kineto_would_tell),
         cmocka_unit_test(all_that_perfetto_is_told),
+        cmocka_unit_test(what_overlaps_has_rows_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
