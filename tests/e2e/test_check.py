@@ -161,9 +161,10 @@ def test_lost_files(rule, index, change, tmp_path):
     assert not shown(tmp_path / "run")
 
 
+LOSING = {rule for rule, _, _ in LOST}
 # What Python's JSON has, of every kind; ABSENT: the member is not there.
 ABSENT = object()
-ODD = [ABSENT, None, True, False, 1, -1, 64, 2.5, "", "9", " 0 ", "+7", "7_0", "7x", "/", ":", [], [7], {}]
+ODD = [ABSENT, None, True, False, 1, -1, 63, 64, -64, -65, 2.5, "", "9", " 0 ", "+7", "7_0", "7x", "/", ":", [], [7], {}]
 PLACES = [(OP, key) for key in ("name", "cat", "ts", "dur", "tid", "pid", "args", "ph")]
 PLACES += [(CALL, key) for key in ("name", "ts", "dur", "tid", "args")]
 PLACES += [(KERNEL, key) for key in ("name", "ts", "dur", "pid", "tid")]
@@ -192,6 +193,7 @@ def test_what_is_lost_is_lost_to_the_plugin(index, key, inside, tmp_path):
         found, status = check(write(place, trace(events)[0]))
         lost = [f for f in found if f["effect"] == "file lost"]
         assert bool(shown(place)) == (status == 0) == (not lost), (odd, found)
+        assert lost or not LOSING & {f["rule"] for f in found}, (odd, found)
         assert {f.get("event", index) for f in lost} <= {index}, (odd, found)
     convert(tmp_path / "odd", tmp_path / "mended")
     plugin = plugin_in_process.Plugin(tmp_path / "mended")
@@ -265,6 +267,10 @@ def test_broken_texts(what, change, at, lost, tmp_path):
         assert finding["offset"] in (text.index(at), text.index(at) + 1, text.rindex(at))
     assert (finding["effect"] == "file lost") == lost and status == lost
     assert bool(shown(tmp_path / "run")) != lost
+    for finding in (f for f in found if f["rule"] == "LOST" and f["text"].startswith("byte ")):
+        with pytest.raises(json.JSONDecodeError) as stumbled:
+            json.loads(text)
+        assert finding["offset"] == stumbled.value.pos and finding["text"].startswith(f"byte {finding['offset']}: ")
 
 
 # What the plugin mends one at a time: how it comes into the text, what it is called.
@@ -590,7 +596,7 @@ def test_a_tid_in_quotes_is_what_python_makes_of_it(tid, tmp_path):
     write(tmp_path / "run", text)
     findings, _ = check(tmp_path)
     lost = [(f["rule"], f.get("event"), f.get("offset")) for f in findings if f["effect"] in ("file lost", "run lost")]
-    assert bool(shown(tmp_path)) != bool(lost)
+    assert bool(shown(tmp_path)) != bool(lost) == ("TID" in [f["rule"] for f in findings])
     assert not lost or ("TID", 1, offsets[1]) in lost or ("LOST", 1, offsets[1]) in lost
 
 
@@ -604,4 +610,5 @@ def test_what_is_told_of_times(tmp_path):
     assert rules_of("4102444800000000", "1e300", True) == [("TS", 7), ("TS", 8)]
     assert rules_of(4102444800000000, 999, 1e300) == [("FAR", 7), ("FAR", 9), ("ROUNDED", 9)]
     assert rules_of(1795256296196340.25, 1795256296196341.5, 1e15 + .5) == [("ROUNDED", 7)]
+    assert rules_of(1e15) == [("ROUNDED", 7)]
     assert rules_of(999999999999999.5, 1795256296196340) == []

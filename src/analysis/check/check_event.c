@@ -92,13 +92,20 @@ static uint64_t check_device(hb_checker *c, const hb_raw_event *raw)
     return broken;
 }
 
+/* An index of a list of 64, also from its end; true and false are 1 and 0. */
+static bool is_device(const hb_value *v)
+{
+    if (v->type != HB_JSON_INT) return v->type == HB_JSON_TRUE || v->type == HB_JSON_FALSE;
+    return hb_value_double(v) >= -64 && hb_value_double(v) < 64;
+}
+
 static uint64_t check_kernel(const hb_raw_event *raw)
 {
     hb_value device = hb_raw_get(raw, HB_SLOT_DEVICE);
     hb_value blocks = hb_raw_get(raw, HB_SLOT_BLOCKS_PER_SM);
     hb_value occupancy = hb_raw_get(raw, HB_SLOT_OCCUPANCY);
     uint64_t broken = 0;
-    bool integer = device.type == HB_JSON_INT && fabs(hb_value_double(&device)) < 64;
+    bool integer = is_device(&device);
     if (!integer && !hb_value_is_null(&device)) broken |= BIT(DEVICE);
     if ((!hb_value_is_null(&blocks) && !is_number(&blocks)) ||
         (!hb_value_is_null(&occupancy) && !is_number(&occupancy)))
