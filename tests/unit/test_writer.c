@@ -201,6 +201,48 @@ static void kernels_carry_what_the_kernel_view_shows(void **state)
     cJSON_Delete(trace);
 }
 
+/* None is an occupancy, too: of a grid that is too small to be seen. */
+static void an_occupancy_of_nothing_is_told(void **state)
+{
+    (void)state;
+    for (int dialect = HB_WRITE_TENSORBOARD; dialect <= HB_WRITE_KINETO; dialect++)
+        for (int known = 0; known < 2; known++) {
+            sample_trace_init(&sample);
+            sample.count = 0;
+            sample_work(&sample, HB_EVENT_KERNEL, "k", 10, 1, 0, 0)->kernel.occupancy = known - 1;
+            sample.source.count = sample.count;
+            cJSON *trace = write_json(&sample.source.source, (hb_write_dialect)dialect);
+            const cJSON *kernel = find(trace, "X", "k", 0);
+            assert_true(has_arg(kernel, "est. achieved occupancy %") == (known == 1));
+            if (known) assert_true(arg(kernel, "est. achieved occupancy %") == 0);
+            cJSON_Delete(trace);
+        }
+}
+
+/* A number as JSON has them; any other text keeps its quotes. */
+static void versions_that_are_numbers(void **state)
+{
+    static const char *const numbers[] = {"4.1", "10", "0", "0.5", "12.345"};
+    static const char *const texts[] = {"1.2.0", "",  ".5", "5.",  "01.2", "00",
+                                        "1.2x",  "x", "-1", "1e3", " 1",   "1.-"};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(numbers) + HB_ARRAY_LEN(texts); i++) {
+        bool number = i < HB_ARRAY_LEN(numbers);
+        const char *version = number ? numbers[i] : texts[i - HB_ARRAY_LEN(numbers)];
+        sample_trace_init(&sample);
+        sample.source.info.tracer_version = version;
+        cJSON *trace = write_json(&sample.source.source, HB_WRITE_KINETO);
+        const cJSON *written = cJSON_GetObjectItem(trace, "rocprofiler-sdk_version");
+        assert_non_null(written);
+        assert_true(cJSON_IsNumber(written) == number);
+        if (number)
+            assert_true(written->valuedouble == strtod(version, NULL));
+        else
+            assert_string_equal(cJSON_GetStringValue(written), version);
+        cJSON_Delete(trace);
+    }
+}
+
 static void unlinked_calls_have_id_0_for_the_plugin_only(void **state)
 {
     (void)state;
@@ -885,6 +927,8 @@ int main(void)
         cmocka_unit_test(only_tensorboard_has_flops),
         cmocka_unit_test(collectives_have_flat_inputs),
         cmocka_unit_test(kernels_carry_what_the_kernel_view_shows),
+        cmocka_unit_test(an_occupancy_of_nothing_is_told),
+        cmocka_unit_test(versions_that_are_numbers),
         cmocka_unit_test(unlinked_calls_have_id_0_for_the_plugin_only),
         cmocka_unit_test(calls_are_operators_where_none_are_marked),
         cmocka_unit_test(calls_beside_found_operators_are_some_too),

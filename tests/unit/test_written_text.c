@@ -382,6 +382,25 @@ static void what_overlaps_has_rows_of_its_own(void **state)
     hb_memory_sink_free(&to);
 }
 
+static void an_occupancy_of_nothing_is_told(void **state)
+{
+    static const char name[] = "est. achieved occupancy %";
+    (void)state;
+    for (int occupancy = -1; occupancy < 2; occupancy++) {
+        hb_memory_sink to;
+        hb_pftrace_stats stats;
+        memset(&t, 0, sizeof t);
+        array_source_init(&t.source, t.events, 0);
+        sample_work(&t, HB_EVENT_KERNEL, "kernel", 10, 1, 0, 0)->kernel.occupancy = occupancy;
+        t.source.count = t.count;
+        hb_memory_sink_init(&to, 1 << 20);
+        assert_int_equal(hb_write_pftrace(&t.source.source, &to.sink, &stats), HB_OK);
+        bool told = memmem(to.buf.data, to.buf.size, name, strlen(name)) != NULL;
+        assert_int_equal(told, occupancy >= 0);
+        hb_memory_sink_free(&to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +408,7 @@ int main(void)
         cmocka_unit_test(all_that_kineto_would_tell),
         cmocka_unit_test(all_that_perfetto_is_told),
         cmocka_unit_test(what_overlaps_has_rows_of_its_own),
+        cmocka_unit_test(an_occupancy_of_nothing_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
