@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "array_source.h"
+#include "base/base.h"
 
 enum { MOST = 12 };
 
@@ -118,6 +119,40 @@ static void it_is_the_plugins_walk(void **state)
     }
 }
 
+/* Of two steps that touch, with a call's work that outlasts both: the second is hidden if the first
+ * has the call in it, up to its end. */
+static void calls_are_of_the_step_that_they_lie_in(void **state)
+{
+    static const struct {
+        int64_t start, end;
+        uint64_t correlation;
+        bool in_first;
+    } calls[] = {{0, 1, 5, true},    {90, 100, 5, true},   {90, 101, 5, false},
+                 {99, 100, 5, true}, {-5, 1, 5, false},    {-5, -4, 5, false},
+                 {50, 60, 0, false}, {100, 101, 5, false}, {201, 202, 5, false}};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(calls); i++) {
+        hb_trace_event events[] = {
+            {.kind = HB_EVENT_RUNTIME,
+             .start_ns = calls[i].start,
+             .end_ns = calls[i].end,
+             .correlation = calls[i].correlation},
+            {.kind = HB_EVENT_KERNEL, .end_ns = 250, .correlation = calls[i].correlation},
+            {.kind = HB_EVENT_RUNTIME, .start_ns = 110, .end_ns = 111, .correlation = 9},
+            {.kind = HB_EVENT_KERNEL, .end_ns = 190, .correlation = 9},
+        };
+        array_source array;
+        hb_steps list = {0};
+        array_source_init(&array, events, HB_ARRAY_LEN(events));
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(hb_steps_add(&list, 100 * k, 100 + 100 * k, (uint64_t)k), HB_OK);
+        assert_int_equal(hb_steps_check(&list, &array.source), HB_OK);
+        assert_false(hb_steps_next_hidden(&list));
+        assert_int_equal(hb_steps_next_hidden(&list), calls[i].in_first);
+        hb_steps_free(&list);
+    }
+}
+
 /* Who has too many is not looked at. */
 static void only_so_many_are_noted(void **state)
 {
@@ -135,6 +170,7 @@ int main(void)
         cmocka_unit_test(steps_that_the_device_outlasts_are_hidden),
         cmocka_unit_test(without_a_device_all_are_shown),
         cmocka_unit_test(it_is_the_plugins_walk),
+        cmocka_unit_test(calls_are_of_the_step_that_they_lie_in),
         cmocka_unit_test(only_so_many_are_noted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
