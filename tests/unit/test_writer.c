@@ -542,17 +542,15 @@ static void hostile_names_stay_readable(void **state)
     }
 }
 
-static void a_name_may_be_a_megabyte(void **state)
+static void write_long_name(char c, uint32_t size)
 {
-    (void)state;
-    enum { SIZE = 1 << 20 };
-    char *name = malloc(SIZE + 1);
-    memset(name, '"', SIZE);
-    name[SIZE] = '\0';
+    char *name = malloc(size + 1);
+    memset(name, c, size);
+    name[size] = '\0';
     hb_trace_event events[3];
     for (int i = 0; i < 3; i++)
         events[i] = (hb_trace_event){.kind = HB_EVENT_OP,
-                                     .name = {name, SIZE},
+                                     .name = {name, size},
                                      .name_key = 5,
                                      .start_ns = 1795256296200000000 + i * 1000,
                                      .end_ns = 1795256296200000500 + i * 1000,
@@ -563,6 +561,16 @@ static void a_name_may_be_a_megabyte(void **state)
     assert_non_null(find(trace, "X", name, 2));
     cJSON_Delete(trace);
     free(name);
+}
+
+/* Also of the sizes at which it no longer goes with its event's head into a block, or into any. */
+static void a_name_may_be_a_megabyte(void **state)
+{
+    (void)state;
+    write_long_name('"', 1 << 20);
+    for (uint32_t size = HB_OUT_BLOCK / 2; size <= 2 * HB_OUT_BLOCK; size *= 2)
+        for (uint32_t more = 0; more < 5; more++)
+            write_long_name('n', size - 3 + more); /* with its quotes two more */
 }
 
 /* ---- the plugin's tree ---- */
