@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/json_members.h"
 #include "base/json_scan.h"
 
 static char text[4096], noted[512];
@@ -274,14 +275,132 @@ static void texts_are_compared(void **state)
     assert_true(hb_value_is_null(&v));
 }
 
+/* ---- what lies in a text ---- */
+
+typedef struct visit {
+    char seen[200];
+    int most;
+} visit;
+
+static bool note_element(void *context, const hb_value *v)
+{
+    visit *seen = context;
+    size_t n = strlen(seen->seen);
+    snprintf(seen->seen + n, sizeof seen->seen - n, "%.*s;", (int)v->size, v->s);
+    return --seen->most > 0;
+}
+
+static bool note_member(void *context, const hb_value *key, const hb_value *value)
+{
+    (void)note_element(context, key);
+    return note_element(context, value);
+}
+
+static void check_seen(bool members, const char *json, int most, const char *expected)
+{
+    visit seen = {"", most};
+    hb_str given = {json, (uint32_t)strlen(json)};
+    if (members)
+        hb_json_each_member(given, note_member, &seen);
+    else
+        hb_json_each(given, note_element, &seen);
+    assert_string_equal(seen.seen, expected);
+}
+
+static void elements_and_members_in_turn(void **state)
+{
+    (void)state;
+    check_seen(false, "[]", 9, "");
+    check_seen(false, "[ ]", 9, "");
+    check_seen(false, "[1]", 9, "1;");
+    check_seen(false, "[1 , \"a,]\",[2,3],\n{\"b\":4} ] ", 9, "1;a,];[2,3];{\"b\":4};");
+    check_seen(false, "[1,2,3]", 2, "1;2;");
+    check_seen(true, "{}", 9, "");
+    check_seen(true, "{ }", 9, "");
+    check_seen(true, "{\"a\":1}", 9, "a;1;");
+    check_seen(true, "{ \"a\" : [1,2] ,\n\"b}\" : \"c\" }", 9, "a;[1,2];b};c;");
+    check_seen(true, "{\"a\":1,\"b\":2,\"c\":3}", 3, "a;1;b;2;");
+}
+
+static void the_last_member_of_a_name(void **state)
+{
+    (void)state;
+    hb_str json = HB_STR("{\"a\": 1, \"b\": \"x\", \"ab\": 2, \"a\": 3.5}");
+    hb_value v = hb_json_member(json, "a");
+    assert_int_equal(v.type, HB_JSON_FLOAT);
+    assert_int_equal(v.size, 3);
+    assert_int_equal(hb_json_member(json, "b").type, HB_JSON_STRING);
+    assert_int_equal(hb_json_member(json, "c").type, HB_JSON_NONE);
+    assert_int_equal(hb_json_member(HB_STR("[1]"), "a").type, HB_JSON_NONE);
+    assert_int_equal(hb_json_member(HB_STR(""), "a").type, HB_JSON_NONE);
+    assert_true(hb_json_number(json, "a", 7) == 3.5 && hb_json_number(json, "ab", 7) == 2);
+    assert_true(hb_json_number(json, "b", 7) == 7 && hb_json_number(json, "c", 7) == 7);
+}
+
+static void times_in_whole_nanoseconds(void **state)
+{
+    static const struct {
+        const char *json;
+        int64_t ns;
+        bool is;
+    } cases[] = {{"0", 0, true},
+                 {"-1", -1, true},
+                 {"1795256296196340123", 1795256296196340123, true},
+                 {"2999999999999999999", 2999999999999999999, true},
+                 {"-2999999999999999999", -2999999999999999999, true},
+                 {"3000000000000000000", 0, false},
+                 {"-3000000000000000000", 0, false},
+                 {"9223372036854775808", 0, false},
+                 {"18446744073709551617", 0, false}, /* 1, where 64 bits are counted only */
+                 {"10000000000000000000000", 0, false},
+                 {"100000000000000000000000", 0, false},
+                 {"1.5", 0, false},
+                 {"\"7\"", 0, false},
+                 {"true", 0, false}};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        int64_t ns = 0;
+        hb_value v = value_of(cases[i].json);
+        assert_int_equal(hb_value_time(&v, &ns), cases[i].is);
+        if (cases[i].is) assert_int_equal(ns, cases[i].ns);
+    }
+}
+
+/* A character of two bytes goes in whole or not at all. */
+static void texts_are_cut_behind_a_character(void **state)
+{
+    static const char *const cut[] = {
+        "", "", "\xc3\xa9", "\xc3\xa9\"", "\xc3\xa9\"", "\xc3\xa9\"\xc3\xa9", "\xc3\xa9\"\xc3\xa9"};
+    char to[9];
+    (void)state;
+    for (size_t room = 1; room <= HB_ARRAY_LEN(cut); room++) {
+        hb_value v = value_of("\"\\u00e9\\\"\xc3\xa9\"");
+        memset(to, 'x', sizeof to);
+        assert_int_equal(hb_value_put_text(&v, to, room), strlen(cut[room - 1]));
+        assert_string_equal(to, cut[room - 1]);
+        assert_int_equal(to[room], 'x');
+    }
+    hb_value number = value_of("12");
+    assert_int_equal(hb_value_put_text(&number, to, sizeof to), 0);
+    assert_string_equal(to, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_and_words),        cmocka_unit_test(what_is_no_value),
-        cmocka_unit_test(strings_and_their_faults), cmocka_unit_test(containers),
-        cmocka_unit_test(so_deep_and_no_deeper),    cmocka_unit_test(numbers_have_their_values),
-        cmocka_unit_test(escapes_are_resolved),     cmocka_unit_test(lists_are_counted),
+        cmocka_unit_test(numbers_and_words),
+        cmocka_unit_test(what_is_no_value),
+        cmocka_unit_test(strings_and_their_faults),
+        cmocka_unit_test(containers),
+        cmocka_unit_test(so_deep_and_no_deeper),
+        cmocka_unit_test(numbers_have_their_values),
+        cmocka_unit_test(escapes_are_resolved),
+        cmocka_unit_test(lists_are_counted),
         cmocka_unit_test(texts_are_compared),
+        cmocka_unit_test(elements_and_members_in_turn),
+        cmocka_unit_test(the_last_member_of_a_name),
+        cmocka_unit_test(times_in_whole_nanoseconds),
+        cmocka_unit_test(texts_are_cut_behind_a_character),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
