@@ -19,7 +19,7 @@ CAPACITY = re.compile(r"hb_buf_init\(|hb_memory_sink_init\(|hb_slots_double\w*\(
                       r"PADDING")
 # What a failure of memory leads to: tests/fault fails each allocation in turn, for minutes, which is
 # too long to be asked here.
-FAILURE = re.compile(r"NO_MEMORY|hb_no_memory\(|(\.|->)failed \|= ")
+FAILURE = re.compile(r"NO_MEMORY|hb_no_memory\(|(\.|->)failed \|= |\bbuilder\.failed = ")
 ALLOCATES = (r"(\w*alloc(_scattered)?|strn?dup|asprintf|HB_APPEND|HB_NEW\w*|hb_\w+_new|hb_buf_reserve|"
              r"hb_slots_double(_scattered)?|hb_texts_(init|add)|hb_grow\w*)\(")
 # One more round over an array of known length looks at what lies behind it, which a sanitizer tells.

@@ -113,6 +113,7 @@ static void each_launcher_is_understood(void **state)
         {"RANK=4 WORLD_SIZE=12 LOCAL_RANK=0 LOCAL_WORLD_SIZE=4", "torchrun", 4, 12, 0, 1},
         {"RANK=1 WORLD_SIZE=12 LOCAL_RANK=3 LOCAL_WORLD_SIZE=4", "torchrun", 1, 12, 3, -1},
         {"RANK=4 WORLD_SIZE=12 LOCAL_RANK=0 LOCAL_WORLD_SIZE=0", "torchrun", 4, 12, 0, -1},
+        {"RANK=4 WORLD_SIZE=12 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1", "torchrun", 4, 12, 0, 4},
         {"RANK=4 WORLD_SIZE=12 LOCAL_RANK=0 LOCAL_WORLD_SIZE=4 GROUP_RANK=7", "torchrun", 4, 12, 0,
          7},
         {"HIPBOARD_RANK_FROM=MY_RANK MY_RANK=6 WORLD_SIZE=6", "the named variable", 6, -1, -1, -1},
