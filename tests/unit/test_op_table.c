@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "ops/op_list.h"
@@ -582,6 +583,43 @@ static void test_a_list_names_tables(void **state)
     hb_op_table_free(&table);
 }
 
+static bool owners_are_told; /* else they are the system's */
+static uid_t installer, owner, myself;
+
+int stat(const char *path, struct stat *st)
+{
+    if (fstatat(AT_FDCWD, path, st, 0) != 0) return -1;
+    if (owners_are_told) st->st_uid = strstr(path, "/blas.ops") ? installer : owner;
+    return 0;
+}
+
+uid_t geteuid(void)
+{
+    return myself;
+}
+
+/* Beside the first table, which is the installer's: who else may have written one. */
+static void test_own_tables_are_the_installer_s_or_ours(void **state)
+{
+    static const struct {
+        uid_t installer, owner, myself;
+        bool trusted;
+    } cases[] = {{0, 0, 1000, true},      {0, 1000, 1000, true},   {0, 600, 1000, false},
+                 {500, 500, 1000, true},  {500, 1000, 1000, true}, {500, 0, 1000, true},
+                 {500, 600, 1000, false}, {500, 600, 0, false}};
+    (void)state;
+    put_table("blas.ops", 0644);
+    put_table("fft.ops", 0644);
+    owners_are_told = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        installer = cases[i].installer;
+        owner = cases[i].owner;
+        myself = cases[i].myself;
+        check_list("libraries", cases[i].trusted ? "of_bla of_fft" : "of_bla");
+    }
+    owners_are_told = false;
+}
+
 static void test_lists_may_have_own_tables(void **state)
 {
     static const char *const own[] = {"libraries", "communication", "loaders", "launches"};
@@ -627,6 +665,7 @@ int main(void)
         cmocka_unit_test(test_own_tables_have_no_mistakes),
         cmocka_unit_test(test_the_ninth_of_floating_point_does),
         cmocka_unit_test_setup_teardown(test_a_list_names_tables, make_dir, remove_dir),
+        IN_DIR(test_own_tables_are_the_installer_s_or_ours),
         cmocka_unit_test(test_lists_may_have_own_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
