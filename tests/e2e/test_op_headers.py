@@ -108,3 +108,37 @@ def test_parameters_are_those_of_the_headers(table, tmp_path):
     missing = sorted(plain - set(there))
     print(f"{table}: {len(there)} functions, of plain names {len(plain) - len(missing)} of {len(plain)}; not: {missing}")
     assert len(missing) <= 0.1 * len(plain), missing
+
+
+ROCBLAS = {"f16_r": "f16", "f32_r": "f32", "f64_r": "f64", "f32_c": "c64", "f64_c": "c128", "i8_r": "i8", "u8_r": "u8",
+           "i32_r": "i32", "bf16_r": "bf16", "f8_r": "f8fnuz", "bf8_r": "bf8fnuz"}
+HIP = {"R_32F": "f32", "R_64F": "f64", "R_16F": "f16", "R_8I": "i8", "C_32F": "c64", "C_64F": "c128", "R_8U": "u8",
+       "R_32I": "i32", "R_16BF": "bf16"}
+FLOAT8 = {"R_8F_E4M3": "f8", "R_8F_E5M2": "bf8", "R_8F_E4M3_FNUZ": "f8fnuz", "R_8F_E5M2_FNUZ": "bf8fnuz"}
+HIPBLAS = {**HIP, "R_16B": "bf16"}
+del HIPBLAS["R_16BF"]
+# By what names the headers call the numbers of a map.
+NUMBERS = {
+    "rocblas": {f"rocblas_datatype_{name}": kind for name, kind in ROCBLAS.items()},
+    "hipblas": {**{f"HIP_{name}": kind for name, kind in HIP.items()},
+                **{f"HIPBLAS_{name}": kind for name, kind in HIPBLAS.items()}},
+    "hip": {f"HIP_{name}": kind for name, kind in {**HIP, **FLOAT8}.items()},
+    "hipfft": {"HIPFFT_C2C": "c64", "HIPFFT_R2C": "f32", "HIPFFT_C2R": "c64", "HIPFFT_Z2Z": "c128", "HIPFFT_D2Z": "f64",
+               "HIPFFT_Z2D": "c128"},
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_of_types_are_those_of_the_headers(name, tmp_path):
+    if not AMD.is_dir():
+        pytest.skip("needs Debian's headers of AMD's libraries (tools/simhsa/fetch_runtimes.sh fft)")
+    text = (ROOT / "share/hipboard/rocm.ops.in").read_text()
+    [line] = re.findall(rf"^map {name} +(.*)$", text, re.M)
+    source = "#include <cstdio>\n" + "".join(f"#include <{header}>\n" for header in
+                                             ("rocblas/rocblas.h", "hipblas/hipblas.h", "hip/library_types.h", "hipfft/hipfft.h"))
+    source += "int main() {\n" + "".join(f'    std::printf("%d={kind} ", (int){word});\n'
+                                         for word, kind in NUMBERS[name].items()) + "}\n"
+    made = compiled(source, tmp_path, "-o", tmp_path / "numbers")
+    assert made.returncode == 0, made.stderr
+    told = subprocess.run([tmp_path / "numbers"], capture_output=True, text=True, check=True).stdout
+    assert set(line.split()) == set(told.split())

@@ -328,6 +328,33 @@ static void test_calls_that_libraries_tell_of(void **state)
     hb_op_table_free(&table);
 }
 
+/* By the numbers of rocblas-types.h, which are those of calls that are seen. */
+static void test_types_that_rocblas_tells(void **state)
+{
+    static const struct {
+        const char *name;
+        int number; /* 0: not told apart */
+    } types[] = {{"f16_r", 150}, {"f32_r", 151}, {"f64_r", 152}, {"f32_c", 154},  {"f64_c", 155},
+                 {"i8_r", 160},  {"u8_r", 161},  {"i32_r", 162}, {"bf16_r", 168}, {"f8_r", 170},
+                 {"bf8_r", 171}, {"f32", 0},     {"f32_rr", 0},  {"", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char text[300], call_text[60];
+        hb_op_told call;
+        hb_op_description d;
+        snprintf(text, sizeof text, "map types %d=f64\nrocblas_ex | h t:i n:i | @types(t)[n]\n",
+                 types[i].number ? types[i].number : 151);
+        snprintf(call_text, sizeof call_text, "rocblas_ex,%s,9", types[i].name);
+        hb_op_table table = table_of(text);
+        assert_string_equal(told, "");
+        assert_true(hb_op_told_read(&table, call_text, &call));
+        assert_non_null(call.row);
+        hb_op_told_describe(&call, &d);
+        assert_int_equal(d.tensors[0].type == HB_FLOAT64, types[i].number != 0);
+        hb_op_table_free(&table);
+    }
+}
+
 /* A function that is not known, or was called otherwise, has its name; other ranges are others'. */
 static void test_what_libraries_tell_otherwise(void **state)
 {
@@ -658,6 +685,7 @@ int main(void)
         cmocka_unit_test(test_maps),
         cmocka_unit_test(test_comments_and_blank_lines),
         cmocka_unit_test(test_calls_that_libraries_tell_of),
+        cmocka_unit_test(test_types_that_rocblas_tells),
         cmocka_unit_test(test_what_libraries_tell_otherwise),
         cmocka_unit_test(test_mistakes_are_told_with_line_and_column),
         cmocka_unit_test(test_a_nul_byte_is_a_mistake),

@@ -45,7 +45,7 @@ static uint64_t type_number(hb_str text)
         uint64_t number;
     } types[] = {{"f16_r", 150},  {"f32_r", 151}, {"f64_r", 152}, {"f32_c", 154},
                  {"f64_c", 155},  {"i8_r", 160},  {"u8_r", 161},  {"i32_r", 162},
-                 {"bf16_r", 168}, {"f8_r", 180},  {"bf8_r", 181}};
+                 {"bf16_r", 168}, {"f8_r", 170},  {"bf8_r", 171}};
     for (size_t i = 0; i < HB_ARRAY_LEN(types); i++)
         if (hb_str_is(text, types[i].name)) return types[i].number;
     return 0;
