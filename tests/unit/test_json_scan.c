@@ -277,6 +277,16 @@ static void texts_are_compared(void **state)
 
 /* ---- what lies in a text ---- */
 
+/* As it lies in a table of texts: the scanner looks at several bytes at once. */
+static hb_str kept(const char *json)
+{
+    static char copy[512];
+    assert_true(strlen(json) + HB_SCAN_PADDING < sizeof copy);
+    memset(copy, 0, sizeof copy);
+    memcpy(copy, json, strlen(json));
+    return (hb_str){copy, (uint32_t)strlen(json)};
+}
+
 typedef struct visit {
     char seen[200];
     int most;
@@ -299,7 +309,7 @@ static bool note_member(void *context, const hb_value *key, const hb_value *valu
 static void check_seen(bool members, const char *json, int most, const char *expected)
 {
     visit seen = {"", most};
-    hb_str given = {json, (uint32_t)strlen(json)};
+    hb_str given = kept(json);
     if (members)
         hb_json_each_member(given, note_member, &seen);
     else
@@ -325,16 +335,16 @@ static void elements_and_members_in_turn(void **state)
 static void the_last_member_of_a_name(void **state)
 {
     (void)state;
-    hb_str json = HB_STR("{\"a\": 1, \"b\": \"x\", \"ab\": 2, \"a\": 3.5}");
+    hb_str json = kept("{\"a\": 1, \"b\": \"x\", \"ab\": 2, \"a\": 3.5}");
     hb_value v = hb_json_member(json, "a");
     assert_int_equal(v.type, HB_JSON_FLOAT);
     assert_int_equal(v.size, 3);
     assert_int_equal(hb_json_member(json, "b").type, HB_JSON_STRING);
     assert_int_equal(hb_json_member(json, "c").type, HB_JSON_NONE);
-    assert_int_equal(hb_json_member(HB_STR("[1]"), "a").type, HB_JSON_NONE);
-    assert_int_equal(hb_json_member(HB_STR(""), "a").type, HB_JSON_NONE);
     assert_true(hb_json_number(json, "a", 7) == 3.5 && hb_json_number(json, "ab", 7) == 2);
     assert_true(hb_json_number(json, "b", 7) == 7 && hb_json_number(json, "c", 7) == 7);
+    assert_int_equal(hb_json_member(kept("[1]"), "a").type, HB_JSON_NONE);
+    assert_int_equal(hb_json_member(kept(""), "a").type, HB_JSON_NONE);
 }
 
 static void times_in_whole_nanoseconds(void **state)
