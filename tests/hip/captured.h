@@ -49,6 +49,15 @@ static inline cJSON *read_json(const char *path)
     return json;
 }
 
+/* In the last cycle. */
+static inline void assert_nothing_lost(hb_profiler *prof)
+{
+    hb_lost lost = {.struct_size = sizeof lost};
+    const hb_lost none = lost;
+    assert_int_equal(hb_profiler_lost(prof, &lost), HB_OK);
+    assert_memory_equal(&lost, &none, sizeof lost);
+}
+
 /* Stops the profiler; its trace, for cJSON_Delete(). */
 static inline cJSON *capture_stop(hb_profiler *prof)
 {
@@ -57,6 +66,7 @@ static inline cJSON *capture_stop(hb_profiler *prof)
     assert_true(fd >= 0);
     close(fd);
     assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    assert_nothing_lost(prof);
     assert_int_equal(hb_export_chrome_trace(prof, path, 0), HB_OK);
     hb_profiler_destroy(prof);
     cJSON *trace = read_json(path);
