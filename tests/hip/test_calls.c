@@ -194,6 +194,12 @@ static void *library_kernel(const void *code)
     return kernel;
 }
 
+/* The n-th of a list. */
+static double arg_in(const cJSON *event, const char *list, int n)
+{
+    return cJSON_GetNumberValue(cJSON_GetArrayItem(cJSON_GetObjectItem(args_of(event), list), n));
+}
+
 static void new_ways_to_launch_are_seen(void **state)
 {
     (void)state;
@@ -218,14 +224,57 @@ static void new_ways_to_launch_are_seen(void **state)
     assert_int_equal(count_events(trace, "kernel", NULL), launched);
     for (unsigned i = 0; i < launched; i++) {
         const cJSON *event = nth_event(trace, "kernel", "nop", (int)i);
-        const cJSON *grid = cJSON_GetObjectItem(args_of(event), "grid");
-        assert_int_equal(cJSON_GetNumberValue(cJSON_GetArrayItem(grid, 0)), i + 1);
+        assert_int_equal(arg_in(event, "grid", 0), i + 1);
         assert_true(arg(event, "stream") > 0);
     }
     assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
     cJSON_Delete(trace);
     free(code);
     HIP_OK(hipStreamDestroy(launch_stream));
+}
+
+/* Of hipExtModuleLaunchKernel(), in C++ only, and its older name: their first sizes count threads.
+ */
+static void launches_by_threads_show_blocks(void **state)
+{
+#define LAUNCH_BY_THREADS(name) \
+    "_Z24" name "P18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_"
+    static const char *const names[][2] = {
+        {"hipExtModuleLaunchKernel", LAUNCH_BY_THREADS("hipExtModuleLaunchKernel") "j"},
+        {"hipHccModuleLaunchKernel", LAUNCH_BY_THREADS("hipHccModuleLaunchKernel")},
+    };
+    static const double grid[3] = {5, 3, 4}, block[3] = {32, 2, 1};
+    enum { STATIC = 4096, DYNAMIC = 512 }; /* LDS */
+    int *data;
+    void *arguments[] = {&data};
+    (void)state;
+    HIP_OK(hipMalloc((void **)&data, 4096));
+    for (int i = 0; i < 4; i++) {
+        /* Of the second nothing is known but its name. */
+        const char *name = names[i % 2][0], *kernel_name = i < 2 ? "reverse" : "nop";
+        int (*run)(hipFunction_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t,
+                   size_t, hipStream_t, void **, void **, hipEvent_t, hipEvent_t, uint32_t);
+        newer(names[i % 2][1], &run);
+        assert_non_null(run);
+        hb_profiler *prof = capture_start(0);
+        HIP_OK(run(get_kernel(modules[0], kernel_name), 5 * 32, 3 * 2, 4, 32, 2, 1, DYNAMIC, NULL,
+                   arguments, NULL, NULL, NULL, 0));
+        HIP_OK(hipDeviceSynchronize());
+        cJSON *trace = capture_stop(prof);
+        const cJSON *kernel = nth_event(trace, "kernel", kernel_name, 0);
+        assert_non_null(kernel);
+        for (int k = 0; k < 3; k++) {
+            assert_true(arg_in(kernel, "grid", k) == grid[k]);
+            assert_true(arg_in(kernel, "block", k) == block[k]);
+        }
+        assert_true(arg(kernel, "shared memory") == (i < 2 ? STATIC + DYNAMIC : 0));
+        const cJSON *call = nth_event(trace, "Runtime", name, 0);
+        assert_non_null(call);
+        assert_true(arg_in(call, "grid", 1) == grid[1]);
+        assert_true(arg(call, "shared memory") == DYNAMIC);
+        cJSON_Delete(trace);
+    }
+    HIP_OK(hipFree(data));
 }
 
 static __typeof__(hipModuleLaunchKernel) *early_launch;
@@ -486,6 +535,7 @@ int main(void)
         cmocka_unit_test(work_of_any_call_is_that_calls),
         cmocka_unit_test(such_work_stands_on_its_stream),
         cmocka_unit_test(new_ways_to_launch_are_seen),
+        cmocka_unit_test(launches_by_threads_show_blocks),
         cmocka_unit_test(launches_by_an_early_address_are_seen_or_said_to_be_missing),
         cmocka_unit_test(failing_calls_show_their_error),
         cmocka_unit_test(copies_show_their_kind),
