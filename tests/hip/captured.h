@@ -107,6 +107,16 @@ static inline bool is_event(const cJSON *event, const char *category, const char
            (!name || strcmp(text_of(event, "name"), name) == 0);
 }
 
+/* Of the runtime and the driver, as they say it. */
+static inline void assert_versions(const cJSON *trace)
+{
+    int runtime, driver;
+    HIP_OK(hipRuntimeGetVersion(&runtime));
+    HIP_OK(hipDriverGetVersion(&driver));
+    assert_true(number_of(trace, "hip_runtime_version") == runtime);
+    assert_true(number_of(trace, "hip_driver_version") == driver);
+}
+
 /* The n-th event of the category and, unless NULL, name; NULL when there are not that many. */
 static inline const cJSON *nth_event(const cJSON *trace, const char *category, const char *name,
                                      int n)

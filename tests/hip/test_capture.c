@@ -105,7 +105,7 @@ static void kernels_show_what_they_take(void **state)
     assert_true(arg(kernel, "warps per SM") == 8);
     assert_true(arg(kernel, "est. achieved occupancy %") == 25);
     assert_true(metadata_says(trace, "deviceProperties", "simulated"));
-    assert_true(number_of(trace, "hip_runtime_version") > 0);
+    assert_versions(trace);
     assert_true(strlen(text_of(trace, "hipboard_hip_backend")) > 0);
     cJSON_Delete(trace);
     HIP_OK(hipFree(data));

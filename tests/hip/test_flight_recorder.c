@@ -68,7 +68,7 @@ static void check_trace(const cJSON *trace, int kernels)
         assert_non_null(call_of(trace, nth_event(trace, "kernel", "vadd", i)));
     const cJSON *devices = cJSON_GetObjectItem(trace, "deviceProperties");
     assert_int_equal(cJSON_GetArraySize(devices), DEVICES);
-    assert_non_null(cJSON_GetObjectItem(trace, "hip_runtime_version"));
+    assert_versions(trace);
 }
 
 static void a_call_that_fails_has_it_written(void **state)
