@@ -7,9 +7,9 @@ QUIET = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*
                    re.S | re.M)
 
 # What nobody could see, or only a sanitizer, which another run of the tests has: memory that is not
-# given back, a lock not taken, hints to the kernel and the compiler, assertions.
+# given back, a lock not taken, hints to the kernel and the compiler, assertions; and pauses (MOMENT).
 UNSEEN = re.compile(r"(\w*_)?(free|destroy|release|lock|lock_take|lock_after_fork|rdlock|wrlock|munmap|madvise|"
-                    r"prefetch|posix_fadvise|posix_madvise|prctl|assert|ASSERT|Static_assert)\(")
+                    r"prefetch|posix_fadvise|posix_madvise|prctl|sleep_us|nanosleep|assert|ASSERT|Static_assert)\(")
 # Numbers that are sizes of buffers, first capacities, and "none" where any negative number does: room
 # for one more is seen by nobody, and for one less by a sanitizer at best.
 BUFFER = re.compile(r"\s*(static |const |unsigned |struct )*\w+ (\*?\w+(\[[^\]=]*\])*, )*"
