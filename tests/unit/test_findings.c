@@ -421,6 +421,30 @@ static void little_of_everything_is_no_advice(void **state)
     if (count) fail_msg("%s: %s", f->rule, f->evidence);
 }
 
+/* From the moment on at which the GPU has nothing to do. */
+static void a_launch_is_late_behind_the_last_works_end(void **state)
+{
+    for (int at = 19; at <= 21; at++) {
+        late_kernel(10, 10, 1);
+        call("hipLaunchKernel", at, 2, 2);
+        kernel("k", 0, 40, 10, 2);
+        analyse();
+        const hb_gpu_time *g;
+        const hb_stream_time *s;
+        const hb_idle_gap *gap;
+        size_t count;
+        double late = at > 20 ? 20 : 0;
+        assert_int_equal(hb_insights_gaps(insights, &gap, &count), HB_OK);
+        assert_int_equal(count, 1);
+        assert_string_equal(gap->why, late > 0 ? "late" : "queued");
+        assert_int_equal(hb_insights_gpus(insights, &g, &count), HB_OK);
+        assert_true(g->late_us == late && g->queued_us == 20 - late && g->gaps == 1);
+        assert_int_equal(hb_insights_streams(insights, &s, &count), HB_OK);
+        assert_true(s->late_us == late && s->queued_us == 20 - late && s->gaps == 1);
+        forget(state);
+    }
+}
+
 /* Of every category: what the host did is told by calls and by scopes, of a GPU's or nobody's
  * events by none, though their lane has the number of the thread that launched. */
 static void only_what_the_host_does_is_behind_a_gap(void **state)
@@ -498,6 +522,7 @@ int main(void)
         cmocka_unit_test_teardown(copies_of_each_kind_and_gpu, forget),
         cmocka_unit_test_teardown(two_gpus_are_added_up, forget),
         cmocka_unit_test_teardown(little_of_everything_is_no_advice, forget),
+        cmocka_unit_test_teardown(a_launch_is_late_behind_the_last_works_end, forget),
         cmocka_unit_test_teardown(only_what_the_host_does_is_behind_a_gap, forget),
         cmocka_unit_test_teardown(many_short_calls_are_behind_a_gap, forget),
     };

@@ -254,6 +254,47 @@ static void report_of_nsys(void **state)
     hb_import_close(import);
 }
 
+/* By CUPTI's number of the kind: which ends are the host's, of none that it has nothing is known.
+ */
+static void copies_of_nsys(void **state)
+{
+    static const char *const kinds[] = {
+        "Memcpy",      "Memcpy HtoD", "Memcpy DtoH", "Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD",
+        "Memcpy DtoD", "Memcpy DtoD", "Memcpy DtoD", "Memcpy HtoH", "Memcpy DtoD", "Memcpy HtoD",
+        "Memcpy DtoH", "Memcpy DtoD", "Memcpy HtoH", "Memcpy",      "Memcpy",      "Memcpy"};
+    enum { COUNT = sizeof kinds / sizeof *kinds };
+    static char sql[sizeof nsys + 4000];
+    size_t n = (size_t)snprintf(sql, sizeof sql, "%sDELETE FROM CUPTI_ACTIVITY_KIND_MEMCPY;", nsys);
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        n += (size_t)snprintf(
+            sql + n, sizeof sql - n,
+            "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (%d, %d, 0, 7, 0, " GLOBAL
+            ", %d, %d, NULL, NULL);",
+            10000 + 100 * i, 10050 + 100 * i, 1000 + i, i < COUNT - 1 ? i : -1);
+    hb_import *import = import_with(make_database("report.sqlite", sql), NULL);
+    assert_int_equal(hb_import_get(import, 0)->copies, COUNT + 1);
+    char *text = written_text(import, 0), *event = strstr(text, "\"gpu_memset\"");
+    assert_non_null(event);
+    HAS(event, "\"bytes\": 256");
+    event = text;
+    for (int i = 0; i < COUNT; i++) {
+        char bytes[40], name[60];
+        snprintf(bytes, sizeof bytes, "\"bytes\": %d,", 1000 + i);
+        event = strstr(event, "\"gpu_memcpy\"");
+        assert_non_null(event);
+        size_t length = strcspn(event, "}");
+        snprintf(name, sizeof name, "\"%s", kinds[i]);
+        char *at = strstr(event, name), *size = strstr(event, bytes);
+        if (!at || at > event + length || !size || size > event + length ||
+            strchr("\" ", at[strlen(name)]) == NULL)
+            fail_msg("%d: %.*s", i, (int)length, event);
+        event += length;
+    }
+    free(text);
+    hb_import_close(import);
+}
+
 /* Rows that name nothing, numbers that are none. */
 static void damaged_databases(void **state)
 {
@@ -314,8 +355,12 @@ static void views_over_many_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_DIR(rpd_as_it_was),  IN_DIR(a_real_rpd),        IN_DIR(database_of_rocprof),
-        IN_DIR(report_of_nsys), IN_DIR(damaged_databases),
+        IN_DIR(rpd_as_it_was),
+        IN_DIR(a_real_rpd),
+        IN_DIR(database_of_rocprof),
+        IN_DIR(report_of_nsys),
+        IN_DIR(copies_of_nsys),
+        IN_DIR(damaged_databases),
         IN_DIR(views_over_many_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

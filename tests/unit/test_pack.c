@@ -259,6 +259,7 @@ static void what_tells_too_much_is_replaced(void **state)
         /* by chance */
         {"", "x aG9K3mQz7TpL4wXv9RbN2sYd y", "x secret-1 y"},
         {"", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "secret-1"},
+        {"", "abcd0123abcd0123abcd0123abcd0123e", "secret-1"},
     };
     assert_redacted(list, HB_ARRAY_LEN(list));
 }
@@ -293,8 +294,36 @@ static void what_tells_nothing_stays(void **state)
         {"git_commit", "2c63be6a9f86d081884c7d659a2feaa0c55ad015",
          "2c63be6a9f86d081884c7d659a2feaa0c55ad015"},
         {"host_name", "localhost", "localhost"},
+        /* as long as keys, and not by chance: of few letters */
+        {"", "aA1aA1aA1aA1aA1aA1aA1aA1", "aA1aA1aA1aA1aA1aA1aA1aA1"},
+        {"", "abcd0123abcd0123abcd0123abcd0123", "abcd0123abcd0123abcd0123abcd0123"},
     };
     assert_redacted(list, HB_ARRAY_LEN(list));
+}
+
+/* TensorFlow's: "events.out.tfevents.TIME.HOST.PID.NUMBER". */
+static void names_of_event_files_tell_a_host(void **state)
+{
+    static const struct {
+        const char *name, *text, *expected;
+    } cases[] = {
+        {"events.out.tfevents.1795256296.gpu7.4711.0", "on gpu7, 4711", "on host-1, 4711"},
+        {"events.out.tfevents.1795256296.gpu7.corp.net.4711.0", "gpu7.corp.net", "host-1"},
+        {"events.out.tfevents.1795256296.gpu7", "on gpu7", "on host-1"},
+        {"events.out.tfevents.1795256296.", "on gpu7", "on gpu7"},
+        {"events.out.tfevents.1795256296", "on gpu7", "on gpu7"},
+        {"events.out.tfevents.x.gpu7.4711.0", "on gpu7", "on gpu7"},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_redactor r;
+        assert_true(hb_redactor_init(&r));
+        hb_redactor_begin_file(&r, "file");
+        hb_redactor_learn_file_name(&r, cases[i].name);
+        hb_redactor_learnt(&r);
+        redact_with(&r, "", cases[i].text, cases[i].expected);
+        hb_redactor_free(&r);
+    }
 }
 
 /* The same wherever it stands; hosts in the order of their names. */
@@ -402,6 +431,7 @@ int main(void)
         IN_DIR(a_damaged_pack_is_an_error),
         cmocka_unit_test(what_tells_too_much_is_replaced),
         cmocka_unit_test(what_tells_nothing_stays),
+        cmocka_unit_test(names_of_event_files_tell_a_host),
         cmocka_unit_test(one_thing_has_one_replacement),
         IN_DIR(json_keeps_all_else),
     };

@@ -484,13 +484,17 @@ static void close_file(void *context)
     f->text = NULL;
 }
 
+static bool has(const hb_import_probe *probe, const char *text)
+{
+    return memmem(probe->head, probe->size, text, strlen(text)) != NULL;
+}
+
 /* A list of events, of which the first ones are a session's. */
 bool hb_onnx_probe(const hb_import_probe *probe)
 {
     return *hb_scan_space(probe->head) == '[' &&
-           (memmem(probe->head, probe->size, "\"cat\" : \"Session\"", 17) ||
-            memmem(probe->head, probe->size, "\"cat\":\"Session\"", 15) ||
-            memmem(probe->head, probe->size, "\"cat\": \"Session\"", 16));
+           (has(probe, "\"cat\" : \"Session\"") || has(probe, "\"cat\":\"Session\"") ||
+            has(probe, "\"cat\": \"Session\""));
 }
 
 /* Of what is read as it stands. Kernels, copies and calls have names that others use, too. */
@@ -517,11 +521,6 @@ static bool has_own_categories(const hb_import_probe *probe)
         own |= hb_category_of(category) == HB_CATEGORY_UNKNOWN;
     }
     return own;
-}
-
-static bool has(const hb_import_probe *probe, const char *text)
-{
-    return memmem(probe->head, probe->size, text, strlen(text)) != NULL;
 }
 
 /* PyTorch's kind, with its categories or with what it writes before its events, needs no import. */

@@ -242,11 +242,10 @@ static void small_kernels(hb_insight *in, const overview *s)
 
 static const char *remedy(hb_str limit)
 {
-    if (memmem(limit.s, limit.len, "GPR", 3))
-        return "fewer registers (smaller tiles, __launch_bounds__)";
-    if (memmem(limit.s, limit.len, "LDS", 3)) return "less LDS in each block";
-    if (memmem(limit.s, limit.len, "grid", 4)) return "more blocks in the grid";
-    if (memmem(limit.s, limit.len, "block", 5)) return "larger blocks";
+    if (hb_str_has(limit, "GPR")) return "fewer registers (smaller tiles, __launch_bounds__)";
+    if (hb_str_has(limit, "LDS")) return "less LDS in each block";
+    if (hb_str_has(limit, "grid")) return "more blocks in the grid";
+    if (hb_str_has(limit, "block")) return "larger blocks";
     return "a look at registers, LDS and grid";
 }
 
@@ -363,8 +362,8 @@ static copied find_pageable(const hb_insight *in)
         const hb_work *w = &in->works.items[i];
         hb_str name = hb_insight_name(in, w->row);
         if (w->kind != HB_WORK_COPY) continue;
-        bool pageable = memmem(name.s, name.len, "Pageable", 8) != NULL;
-        c.known |= pageable || memmem(name.s, name.len, "Pinned", 6);
+        bool pageable = hb_str_has(name, "Pageable");
+        c.known |= pageable || hb_str_has(name, "Pinned");
         if (!pageable) continue;
         c.time += w->end - w->start;
         c.pageable++;

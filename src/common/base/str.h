@@ -35,6 +35,11 @@ static inline bool hb_str_ends(hb_str s, const char *suffix)
     return s.len >= n && memcmp(s.s + s.len - n, suffix, n) == 0;
 }
 
+static inline bool hb_str_has(hb_str s, const char *part)
+{
+    return memmem(s.s, s.len, part, strlen(part)) != NULL;
+}
+
 /** What a noun of `n` things ends with. */
 static inline const char *hb_plural(uint64_t n)
 {
