@@ -279,6 +279,21 @@ def test_digests_that_cannot_be_redacted_are_left_out(job, tmp_path):
     assert "version 9" in left_out("--redact")[str(path)]
 
 
+@pytest.mark.parametrize("options, kept", [
+    ([], [[0, 1, 2, 3]]), (["--steps", "1:"], [[1, 2, 3]]), (["--steps", ":1"], [[0, 1]]), (["--time", "0.02:"], [[2, 3]]),
+    (["--time", ":0.02"], [[0, 1]]), (["--split", "2steps"], [[0, 1], [2, 3]]), (["--split", "20ms"], [[0, 1], [2, 3]])])
+def test_each_choice_alone_makes_a_part(options, kept, tmp_path):
+    events = [{"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": 10000 * i + at, "dur": dur, "args": {}}
+              for i in range(4) for cat, name, at, dur in (("user_annotation", f"ProfilerStep#{i}", 0, 9000), ("cpu_op", "op", 10, 80))]
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log/h_1.1.pt.trace.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    run(HIPBOARD, "pack", tmp_path / "log", "-o", tmp_path / "p.hbpack", *options)
+    with zipfile.ZipFile(tmp_path / "p.hbpack") as archive:
+        traces = [json.loads(archive.read(name))["traceEvents"] for name in archive.namelist()]
+    steps = [[int(e["name"].split("#")[1]) for e in trace if e.get("name", "").startswith("ProfilerStep#")] for trace in traces]
+    assert sorted(map(sorted, steps)) == kept
+
+
 def test_a_part_of_the_steps(runs, tmp_path):
     [trace] = (runs / "base").glob("*.json.gz")
     with gzip.open(trace, "rt") as file:

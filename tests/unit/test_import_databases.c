@@ -287,7 +287,7 @@ static void copies_of_nsys(void **state)
         snprintf(name, sizeof name, "\"%s", kinds[i]);
         char *at = strstr(event, name), *size = strstr(event, bytes);
         if (!at || at > event + length || !size || size > event + length ||
-            strchr("\" ", at[strlen(name)]) == NULL)
+            at[strlen(name)] != (kinds[i][6] ? ' ' : '\"'))
             fail_msg("%d: %.*s", i, (int)length, event);
         event += length;
     }
