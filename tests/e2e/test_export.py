@@ -287,14 +287,15 @@ def test_a_kernel_with_counters_is_one_event(tmp_path):
 
 
 def test_what_is_no_counter_is_none(tmp_path):
-    """Where rows are queues, the stream is a number beside a kernel's others; texts are none."""
-    rocpd_made.training(tmp_path / "r.db", 1)
-    hipboard("import", "--rows", "queue", tmp_path / "r.db", "-o", tmp_path / "log")
-    [trace] = (tmp_path / "log").glob("*.json")
-    assert '"hip stream": 0' in trace.read_text()
-    trace.write_text(trace.read_text().replace('"hip stream": 0', '"hip stream": 0, "mine": "text"'))
-    for how in ["csv", "rocpd"]:
-        hipboard("export", "--format", how, trace, "-o", tmp_path / how)
+    """Where there are more streams than 32 rows are queues, and the stream is a number beside a kernel's others."""
+    source = tmp_path / "r.db"
+    rocpd_made.training(source, 20)
+    with sqlite3.connect(source) as db:
+        db.execute(f"UPDATE rocpd_kernel_dispatch{rocpd_made.GUID} SET stream_id = id")
+    [trace] = imported(source, tmp_path / "log").values()
+    assert len({e["args"]["hip stream"] for e in trace["traceEvents"] if e.get("cat") == "kernel"}) == 40
+    for how in "csv", "rocpd":
+        hipboard("export", "--format", how, source, "-o", tmp_path / how)
     assert not list((tmp_path / "csv").glob("*counter*")) and list((tmp_path / "csv").glob("*kernel_trace.csv"))
     [[count]] = sqlite3.connect(tmp_path / "rocpd").execute("SELECT count(*) FROM rocpd_pmc_event")
     assert count == 0
