@@ -172,3 +172,21 @@ def test_the_same_tables_for_a_pull_request(directory):
 def test_limits_are_where_they_are_said_to_be(limit, status, directory):
     done = compare(directory, "--fail-if", limit)
     assert done.returncode == status, done.stdout[-300:] + done.stderr
+
+
+def test_what_several_runs_have_alike_is_said_once(directory, tmp_path):
+    """With the names of the first four."""
+    commits = {"a": "aaaa", "b": "bbbb", "c": "cccc", "d": "bbbb", "e": "bbbb", "f": "bbbb", "g": "bbbb"}
+    for name, commit in commits.items():
+        trace = run_of(0, "aten::copy_", "First", commit)
+        if name == "c":
+            del trace["distributedInfo"]
+        (tmp_path / f"{name}.pt.trace.json").write_text(json.dumps(trace))
+    done = subprocess.run([HIPBOARD, "compare", *sorted(path.name for path in tmp_path.iterdir())],
+                          cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    _, part = done.stdout.split("Not alike\n")
+    assert sorted(part.split("\n\n")[0].splitlines()) == [
+        "  git_commit: aaaa -> bbbb (b.pt.trace.json, d.pt.trace.json, e.pt.trace.json, f.pt.trace.json and 1 more)",
+        "  git_commit: aaaa -> cccc (c.pt.trace.json)",
+        "  ranks: 1 by nccl -> - (c.pt.trace.json)"]
