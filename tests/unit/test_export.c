@@ -83,7 +83,7 @@ static void tables_are_as_rocprofv3_writes_them(void **state)
         assert_string_equal(text, exported_tables[i].text);
         free(text);
     }
-    check_notes(made, 24, notes);
+    check_notes(made, 22, notes);
 }
 
 /* ---- the database ---- */
