@@ -157,6 +157,9 @@ static const char *const odd[] = {
     "{\"ph\":\"X\",\"name\":\"\xff%d\"}",
     "{\"ph\":\"X\",\"name\":N/A}",
     "{\"ph\":\"X\",\"name\":\"an N/A inside\"}",
+    /* times that are no whole nanoseconds */
+    "{\"ph\":\"X\",\"cat\":\"c%d\",\"name\":\"n\",\"ts\":1e300,\"dur\":0.123456789}",
+    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"n%d\",\"ts\":NaN,\"dur\":-Infinity}",
     "{\"no phase\":%d}",
     "{}",
     "%d",
