@@ -2,6 +2,11 @@
  *
  * rocprofv3's JSON: a part of a real one, and small ones made here.
  */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cJSON.h>
+
 #include <hipboard/analysis.h>
 #include <hipboard/import.h>
 
@@ -61,6 +66,9 @@ static const char *keep(const char *text, size_t size)
     assert_non_null(file);
     assert_int_equal(fwrite(text, 1, size, file), size);
     fclose(file);
+    /* it tells no Unix times: those of the file are taken */
+    struct timespec times[2] = {{1700000000, 0}, {1700000000, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     return path;
 }
 
@@ -86,6 +94,7 @@ static char *written(hb_import *import)
     FILE *file = fopen(path, "rb");
     assert_true(fread(text, 1, (1 << 22) - 1, file) > 0);
     fclose(file);
+    unlink(path);
     hb_free(path);
     return text;
 }
@@ -141,6 +150,47 @@ static void all_kinds_of_records(void **state)
 }
 
 /* Cut off anywhere, it is refused with its byte, or is of no format. */
+/* The file with its process's members in an order of the test's, one of which nobody knows. */
+static char *reordered(int turn, bool backwards)
+{
+    static const char *const names[] = {"metadata",         "agents",         "counters",
+                                        "strings",          "kernel_symbols", "buffer_records",
+                                        "callback_records", "of tomorrow"};
+    enum { COUNT = sizeof names / sizeof *names };
+    cJSON *root = cJSON_Parse(small), *process = cJSON_GetArrayItem(root->child, 0);
+    cJSON_AddArrayToObject(process, names[COUNT - 1]);
+    cJSON *to = cJSON_CreateObject();
+    for (int i = 0; i < COUNT; i++) {
+        const char *name = names[backwards ? (turn + COUNT - i) % COUNT : (turn + i) % COUNT];
+        cJSON *member = cJSON_DetachItemFromObject(process, name);
+        assert_non_null(member);
+        cJSON_AddItemToObject(to, name, member);
+    }
+    assert_null(process->child);
+    cJSON_ReplaceItemInArray(root->child, 0, to);
+    char *text = cJSON_PrintUnformatted(root);
+    cJSON_Delete(root);
+    return text;
+}
+
+static void members_in_any_order(void **state)
+{
+    (void)state;
+    hb_import *import = open_one(keep(small, sizeof small - 1));
+    char *expected = written(import);
+    hb_import_close(import);
+    for (int i = 0; i < 16; i++) {
+        char *text = reordered(i % 8, i >= 8);
+        import = open_one(keep(text, strlen(text)));
+        char *found = written(import);
+        assert_string_equal(found, expected);
+        hb_import_close(import);
+        free(found);
+        free(text);
+    }
+    free(expected);
+}
+
 static void cut_off_anywhere(void **state)
 {
     (void)state;
@@ -185,10 +235,8 @@ static void odd_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_DIR(a_real_one),
-        IN_DIR(all_kinds_of_records),
-        IN_DIR(cut_off_anywhere),
-        IN_DIR(odd_values),
+        IN_DIR(a_real_one),       IN_DIR(all_kinds_of_records), IN_DIR(members_in_any_order),
+        IN_DIR(cut_off_anywhere), IN_DIR(odd_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

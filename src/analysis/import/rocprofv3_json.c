@@ -329,12 +329,14 @@ static void read_process(hb_rocprofv3 *r)
     HB_EACH_MEMBER(&r->c, key)
     {
         int i = member_of(&key);
-        if (i == next) {
+        if (i == MEMBERS) {
+            (void)hb_json_read(&r->c);
+        } else if (i == next) {
             read[next++](r);
-            continue;
+        } else {
+            places[i] = r->c.at;
+            (void)hb_json_read(&r->c);
         }
-        if (i < MEMBERS) places[i] = r->c.at;
-        (void)hb_json_read(&r->c);
     }
     const char *end = r->c.at;
     for (int i = next; i < MEMBERS; i++) {
