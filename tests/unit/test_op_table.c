@@ -478,6 +478,8 @@ static void test_mistakes_are_told_with_line_and_column(void **state)
         {"f | n | f32[n", "1:14: wanted: , or ]"},
         {"f | n | f32[m]", "1:13: there is no parameter m"},
         {"f | n:f | f32[n]", "1:15: n is no whole number"},
+        {"f | n:f | $plan(n)", "1:17: n is no whole number"},
+        {"f | n:S16 | $plan(n)", "1:19: n is no whole number"},
         {"f | n | @t(n)[n]", "1:10: no line \"map\" of that name"},
         {"f | n | $who(n)", "1:10: nobody is called so"},
         {"f | n | f32[n^n]", "1:13: n is no array"},
@@ -504,6 +506,26 @@ static void test_mistakes_are_told_with_line_and_column(void **state)
         snprintf(wanted, sizeof wanted, "t:%s", cases[i].said);
         if (strncmp(told, wanted, strlen(wanted)) != 0) fail_msg("%s: %s", cases[i].line, told);
         assert_int_equal(table.rows.count, 0);
+        hb_op_table_free(&table);
+    }
+}
+
+/* 500 bytes, and 4 parts that may be missing. */
+static void test_the_longest_names(void **state)
+{
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        char line[600];
+        snprintf(line, sizeof line, "f%0*d | n", 499 + more, 0);
+        hb_op_table table = table_of(line);
+        assert_int_equal(table.rows.count, !more);
+        assert_true(more == !!strstr(told, "t:1:1: the name is too long"));
+        hb_op_table_free(&table);
+        table = table_of(more ? "f[a][b][c][d][e] | n" : "f[a][b][c][d] | n");
+        assert_int_equal(table.rows.count > 0, !more);
+        assert_true(more ==
+                    !!strstr(told, "t:1:1: the name is too long, or has too many optional parts"));
+        if (!more) assert_non_null(hb_op_table_find(&table, "facd"));
         hb_op_table_free(&table);
     }
 }
@@ -688,6 +710,7 @@ int main(void)
         cmocka_unit_test(test_types_that_rocblas_tells),
         cmocka_unit_test(test_what_libraries_tell_otherwise),
         cmocka_unit_test(test_mistakes_are_told_with_line_and_column),
+        cmocka_unit_test(test_the_longest_names),
         cmocka_unit_test(test_a_nul_byte_is_a_mistake),
         cmocka_unit_test(test_lines_behind_a_wrong_one_hold),
         cmocka_unit_test(test_own_tables_have_no_mistakes),
