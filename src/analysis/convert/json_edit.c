@@ -144,10 +144,19 @@ static void set_id(edits *e)
     set_arg(e, HB_SLOT_EXTERNAL, "External id", id);
 }
 
+/* It may have been given another one and its own again. */
+static bool has_its_id(const edits *e)
+{
+    hb_value lower = hb_raw_get(e->raw, HB_SLOT_EXTERNAL_LOWER);
+    hb_value id = lower.type > HB_JSON_NULL ? lower : hb_raw_get(e->raw, HB_SLOT_EXTERNAL);
+    int64_t now;
+    return hb_value_int(&id, &now) && now == e->item->ext;
+}
+
 static void edit_call(edits *e)
 {
     set_category(e, HB_CATEGORY_RUNTIME, HB_CHANGE_RUNTIME);
-    if (!(e->item->flags & HB_ITEM_ID)) return;
+    if (!(e->item->flags & HB_ITEM_ID) || has_its_id(e)) return;
     set_id(e);
     if (e->item->ext == HB_NO_ID)
         count(e, HB_CHANGE_NO_OP);
