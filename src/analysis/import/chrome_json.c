@@ -486,7 +486,7 @@ static void close_file(void *context)
 
 static bool has(const hb_import_probe *probe, const char *text)
 {
-    return memmem(probe->head, probe->size, text, strlen(text)) != NULL;
+    return hb_str_has((hb_str){probe->head, (uint32_t)probe->size}, text);
 }
 
 /* A list of events, of which the first ones are a session's. */

@@ -23,7 +23,7 @@ static bool matches(const call_rule *rule, hb_str name)
     switch ((enum how)rule->how) {
     case BEGINS: return hb_str_begins(name, rule->text);
     case ENDS: return hb_str_ends(name, rule->text);
-    case CONTAINS: return memmem(name.s, name.len, rule->text, strlen(rule->text)) != NULL;
+    case CONTAINS: return hb_str_has(name, rule->text);
     }
     return false;
 }

@@ -116,12 +116,12 @@ static void sort_uses(separator *s, uses *u)
         u->shared |= list[i].id == list[i - 1].id && list[i].process != list[i - 1].process;
 }
 
-/* Whether a process before this one uses the id, too. */
-static bool is_taken(const uses *u, int64_t id, uint32_t process)
+/* The first process that uses the id; NO_PROCESS: none does. */
+static uint32_t first_user(const uses *u, int64_t id)
 {
     const use *list = u->list.items;
     size_t at = HB_LOWER_BOUND(list, u->list.count, id, id);
-    return at < u->list.count && list[at].id == id && list[at].process < process;
+    return at < u->list.count && list[at].id == id ? list[at].process : NO_PROCESS;
 }
 
 static bool call_before(const void *context, const void *x, const void *y)
@@ -217,13 +217,6 @@ static uint32_t launcher_of(const separator *s, const hb_ids *work)
     return best ? best->process : NO_PROCESS;
 }
 
-static bool is_of_another(const uses *u, int64_t id, uint32_t process)
-{
-    const use *list = u->list.items;
-    size_t at = HB_LOWER_BOUND(list, u->list.count, id, id);
-    return at < u->list.count && list[at].id == id && list[at].process != process;
-}
-
 /* An id that work tells and no scope of its process has is of nobody there, though it be of one in
  * another process. */
 static void note_work(separator *s)
@@ -232,9 +225,9 @@ static void note_work(separator *s)
         hb_ids ids = ids_of(s, i);
         if (ids.role != HB_ID_WORK || ids.corr == HB_ID_ABSENT) continue;
         if (ids.ext == HB_ID_ABSENT || ids.ext == 0) continue;
-        uint32_t process = launcher_of(s, &ids);
+        uint32_t process = launcher_of(s, &ids), owner = first_user(&s->exts, ids.ext);
         s->exts.shared = process != NO_PROCESS && has_own_exts(s, process) &&
-                         is_of_another(&s->exts, ids.ext, process);
+                         owner != NO_PROCESS && owner != process;
     }
 }
 
@@ -320,8 +313,9 @@ static bool rename_ids(separator *s, hb_ids *ids, uint32_t process)
     if (ids->ext != HB_ID_ABSENT && ids->ext != 0 && (s->exts.shared || has_own_exts(s, process)))
         ids->ext += offset;
     if (ids->corr != HB_ID_ABSENT) ids->corr += offset;
+    /* NO_PROCESS is beyond them all */
     if (ids->role != HB_ID_WORK && ids->tid != HB_ID_ABSENT &&
-        is_taken(&s->tids, ids->tid, process))
+        first_user(&s->tids, ids->tid) < process)
         ids->tid = (int64_t)((uint64_t)ids->tid + (uint64_t)stride_of_tids(s) * process);
     return ids->ext != before.ext || ids->corr != before.corr || ids->tid != before.tid;
 }
