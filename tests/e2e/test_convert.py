@@ -137,6 +137,30 @@ def test_steps_of_a_training_without_marks_are_found(tmp_path):
     assert [sum(s["ts"] <= o["ts"] <= s["ts"] + s["dur"] for o in optimizers) for s in steps] == [1] * 8
 
 
+def test_operators_that_come_again_are_no_steps(tmp_path):
+    """What a library is called for says nothing of steps, where the same as ranges of the program would."""
+    def found(category):
+        events = []
+        for i in range(3):
+            at = 10_000 * i
+            events += [{"ph": "X", "cat": category, "name": "layer", "pid": 1, "tid": 1, "ts": at, "dur": 9000,
+                        "args": {"External id": i + 1}}]
+            events += [{"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": 1, "ts": at + 10,
+                        "dur": 5, "args": {"External id": i + 1, "correlation": i + 1}},
+                       {"ph": "X", "cat": "kernel", "name": f"kernel{i}", "pid": 0, "tid": 7, "ts": at + 100, "dur": 8000,
+                        "args": {"device": 0, "stream": 7, "correlation": i + 1}}]
+        path = tmp_path / f"{category}.json"
+        path.write_text(json.dumps({"traceEvents": events}))
+        said = json.loads(run(HIPBOARD, "convert", "--find-steps", "--json", path, "-o", tmp_path / category))
+        trace = json.loads(Path(said["files"][0]).read_text())
+        steps = [e["ts"] for e in trace["traceEvents"] if e["name"].startswith("ProfilerStep#")]
+        return trace["hipboard_steps"]["rule"], steps
+
+    assert found("user_annotation") == ("ranges called 'layer', which have 100 % of the device's time",
+                                        [0, 10_000, 20_000])
+    assert found("cpu_op") == ("one for all: nothing tells of steps", [0])
+
+
 def write_counters(path, kernels, counters):
     """A table as `rocprofv3 --pmc` writes it, of these kernels' names, one after the other."""
     head = ('"Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size","Kernel_Id",'
