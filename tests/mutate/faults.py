@@ -100,7 +100,7 @@ def places(text):
             line = line_at(quiet, begin)
             if FAILURE.search(line) or kind != "condition" and without_memory(quiet, begin):
                 continue
-            if kind == "comparison" and BEYOND.match(quiet, begin):
+            if kind == "comparison" and (BEYOND.match(quiet, begin) or is_printed(text, quiet, begin)):
                 continue
             if kind == "or for and" and leads_to_failure(quiet, begin):
                 continue
@@ -130,6 +130,17 @@ def leads_to_failure(text, at):
     line = text[text.rfind("\n", 0, at) + 1:].split("\n", 3)
     lines = {"{": 2, ")": 1}.get(line[0].rstrip()[-1:], 0)
     return bool(re.match(r"\s*if \(", line[0]) and FAILURE.search("\n".join(line[1:1 + lines])))
+
+
+def is_printed(text, quiet, at):
+    """A text with a letter of its own is never empty: its length is below 0 where there is no memory, or not."""
+    front, depth = quiet[:at].rstrip(), 0
+    for i in range(len(front) - 1, 0, -1):
+        depth += {")": 1, "(": -1}.get(front[i], 0)
+        if depth <= 0:
+            form = re.search(r'"((?:\\.|[^"\\])*)"', text[i:at])
+            return bool(front[:i].endswith("asprintf") and form and re.sub("%[^%]*?[a-z]+", "", form[1]))
+    return False
 
 
 def is_size(text, at):

@@ -108,12 +108,33 @@ static void layouts_that_begin_alike_are_all_known(void **state)
     hb_layouts_free(layouts);
 }
 
+/* Of so many kinds of events, which begin so, the first ones are known. */
+static void known_are_the_first(int known, int kinds, const char *begin)
+{
+    hb_layouts *layouts = hb_layouts_new();
+    char event[128];
+    for (int i = 1; i <= kinds; i++) {
+        snprintf(event, sizeof event, "{%s\"member%d\": 1}", begin, i);
+        assert_false(is_known(layouts, event));
+        if (is_known(layouts, event) != (i <= known)) fail_msg("%s", event);
+    }
+    hb_layouts_free(layouts);
+}
+
+static void there_is_an_end_of_layouts(void **state)
+{
+    (void)state;
+    known_are_the_first(72, 100, "\"ts\": 1, ");
+    known_are_the_first(2047, 2100, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_part_ends_at_the_first_event_behind_its_limit),
         cmocka_unit_test(names_that_count_are_values_in_the_end),
         cmocka_unit_test(layouts_that_begin_alike_are_all_known),
+        cmocka_unit_test(there_is_an_end_of_layouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
