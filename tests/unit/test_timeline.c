@@ -128,6 +128,57 @@ static void test_no_slice_is_left_out_or_overlaps(void **state)
     assert_int_equal(slices, SLICES);
 }
 
+/* ---- lanes, found in the plainest way ---- */
+
+static int by_thread_and_start(const void *x, const void *y)
+{
+    uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
+    const hb_row *a = hb_trace_row(&trace, i), *b = hb_trace_row(&trace, k);
+    if (a->track != b->track) return a->track < b->track ? -1 : 1;
+    if (a->start != b->start) return a->start < b->start ? -1 : 1;
+    if (a->duration != b->duration) return a->duration > b->duration ? -1 : 1;
+    return i < k ? -1 : 1;
+}
+
+/* Below the lowest of the earlier ones that it lies in, in the first lane in which nothing goes on.
+ */
+static uint32_t plain_lane(const uint32_t *rows, const uint32_t *lanes, uint32_t at)
+{
+    const hb_row *row = hb_trace_row(&trace, rows[at]);
+    uint32_t lane = 0;
+    bool going_on[64] = {false};
+    for (uint32_t i = 0; i < at; i++) {
+        const hb_row *other = hb_trace_row(&trace, rows[i]);
+        if (other->track != row->track || hb_row_end(other) <= row->start) continue;
+        going_on[lanes[i]] = true;
+        if (hb_row_end(other) >= hb_row_end(row)) lane = HB_MAX(lane, lanes[i] + 1);
+    }
+    while (going_on[lane])
+        lane++;
+    assert_in_range(lane, 0, 62);
+    return lane;
+}
+
+static void test_lanes_are_those_of_the_plainest_way(void **state)
+{
+    static uint32_t rows[SLICES], lanes[SLICES], found[SLICES];
+    (void)state;
+    load_random(3);
+    for (uint32_t t = 0; t < timeline.tracks.count; t++)
+        for (uint32_t l = 0; l < timeline.tracks.items[t].num_lanes; l++) {
+            const hb_lane *lane = &timeline.lanes.items[timeline.tracks.items[t].first_lane + l];
+            for (uint32_t i = 0; i < lane->count; i++)
+                found[timeline.rows[lane->first + i]] = l;
+        }
+    for (uint32_t i = 0; i < SLICES; i++)
+        rows[i] = i;
+    qsort(rows, SLICES, sizeof *rows, by_thread_and_start);
+    for (uint32_t i = 0; i < SLICES; i++) {
+        lanes[i] = plain_lane(rows, lanes, i);
+        assert_int_equal(found[rows[i]], lanes[i]);
+    }
+}
+
 typedef struct drawing {
     const hb_lane *lane;
     uint32_t at; /* the next slice of the lane */
@@ -384,6 +435,7 @@ int main(void)
         cmocka_unit_test_teardown(test_events_that_stand_backwards, unload),
         cmocka_unit_test_teardown(test_a_devices_annotations_have_a_track, unload),
         cmocka_unit_test_teardown(test_no_slice_is_left_out_or_overlaps, unload),
+        cmocka_unit_test_teardown(test_lanes_are_those_of_the_plainest_way, unload),
         cmocka_unit_test_teardown(test_a_window_shows_the_longest_of_each_cell, unload),
         cmocka_unit_test_teardown(test_the_longest_of_slices_of_many_seconds, unload),
         cmocka_unit_test_teardown(test_a_trace_without_slices, unload),
