@@ -249,6 +249,63 @@ static void test_a_window_shows_the_longest_of_each_cell(void **state)
     }
 }
 
+#define SLICE(tid, ts, dur) EVENT("a", tid, ts, dur)
+
+static char records[400];
+
+/* "START..END", in microseconds, and how many slices it stands for. */
+static void tell_record(void *context, const hb_drawn *d)
+{
+    size_t n = strlen(records);
+    (void)context;
+    n += (size_t)snprintf(records + n, sizeof records - n, "%g..%g", (double)d->start / 1000,
+                          (double)d->end / 1000);
+    if (d->count > 1) n += (size_t)snprintf(records + n, sizeof records - n, "*%u", d->count);
+    snprintf(records + n, sizeof records - n, " ");
+}
+
+static void test_where_a_cell_ends(void **state)
+{
+    static const struct {
+        int64_t from, to, cell; /* ns */
+        const char *drawn;
+    } rows[] = {
+        {0, 200000, 0, "50..50 55..56 59..60 60..62 69..79 80..90 91..100.999 113..115 "},
+        {0, 200000, 1, "50..50 55..56 59..60 60..62 69..79 80..90 91..100.999 113..115 "},
+        /* what is shorter than a cell, up to its end; what is as long as one is alone */
+        {0, 200000, 10000, "50..60*3 60..62 69..79 80..90 91..100.999 113..115 "},
+        {0, 200000, 10001, "50..50 55..62*3 69..79 80..90 91..100.999 113..115 "},
+        /* all of a node that is shorter than a cell, and lies in the window */
+        {0, 200000, 65000, "50..62*4 69..115*4 "},
+        {0, 200000, 65001, "50..115*8 "},
+        {50000, 115001, 70000, "50..115*8 "},
+        {50000, 115000, 70000, "50..79*5 80..115*3 "},
+        {50001, 115001, 70000, "55..79*4 80..115*3 "},
+        /* what ends where the window begins, and what begins where it ends */
+        {56000, 113000, 0, "55..56 59..60 60..62 69..79 80..90 91..100.999 "},
+        {56001, 113001, 0, "59..60 60..62 69..79 80..90 91..100.999 113..115 "},
+        {101000, 113000, 0, ""},
+        {115000, 200000, 0, "113..115 "},
+        {115001, 200000, 0, ""},
+    };
+    (void)state;
+    load("[" SLICE("2", "0", "1") "," SLICE("1", "50", "0") "," SLICE("1", "55", "1") "," SLICE(
+        "1", "59",
+        "1") "," SLICE("1", "60",
+                       "2") "," SLICE("1", "69",
+                                      "10") "," SLICE("1", "80",
+                                                      "10") "," SLICE("1", "91",
+                                                                      "9.999") "," SLICE("1", "113",
+                                                                                         "2") "]");
+    const hb_lane *lane = &timeline.lanes.items[lane_of(1)];
+    assert_int_equal(lane->count, 8);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        records[0] = '\0';
+        hb_lane_draw(&timeline, lane, rows[i].from, rows[i].to, rows[i].cell, tell_record, NULL);
+        assert_string_equal(records, rows[i].drawn);
+    }
+}
+
 /* Longer than a node of the tree can say. */
 static void test_the_longest_of_slices_of_many_seconds(void **state)
 {
@@ -437,6 +494,7 @@ int main(void)
         cmocka_unit_test_teardown(test_no_slice_is_left_out_or_overlaps, unload),
         cmocka_unit_test_teardown(test_lanes_are_those_of_the_plainest_way, unload),
         cmocka_unit_test_teardown(test_a_window_shows_the_longest_of_each_cell, unload),
+        cmocka_unit_test_teardown(test_where_a_cell_ends, unload),
         cmocka_unit_test_teardown(test_the_longest_of_slices_of_many_seconds, unload),
         cmocka_unit_test_teardown(test_a_trace_without_slices, unload),
         cmocka_unit_test_teardown(test_threads_that_run_steps_come_first, unload),

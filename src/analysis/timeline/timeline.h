@@ -91,7 +91,7 @@ typedef struct hb_drawn {
 
 /** Calls `fn` for what is drawn of a lane between two times, from left to right. Slices shorter
  * than `cell` are one from where the first begins to the end of its cell, and as far beyond as 8,
- * or 64 ... are known together that take no longer than a cell; 0: each by itself. */
+ * or 64 ... are known together that take less than a cell; 0: each by itself. */
 void hb_lane_draw(const hb_timeline *timeline, const hb_lane *lane, int64_t from, int64_t to,
                   int64_t cell, void (*fn)(void *context, const hb_drawn *drawn), void *context);
 
