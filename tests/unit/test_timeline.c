@@ -60,6 +60,8 @@ static void test_what_is_called_lies_below(void **state)
     assert_int_equal(lane_of(1), 1);
     assert_int_equal(lane_of(2), 1);
     assert_int_equal(timeline.tracks.items[1].first_lane, lane_of(3));
+    assert_int_equal(timeline.start, 0);
+    assert_int_equal(timeline.end, 100000);
 }
 
 static void test_what_crosses_gets_a_lane_and_pushes_nothing_down(void **state)
@@ -207,6 +209,7 @@ static void check_drawn(void *context, const hb_drawn *drawn)
     for (uint32_t i = 0; i < drawn->count; i++) {
         hb_slice s = at(d, d->at + i);
         assert_true(length_of(s) <= length_of(longest));
+        if (d->at + i < drawn->longest) assert_true(length_of(s) < length_of(longest));
         if (drawn->count > 1) {
             assert_true(length_of(s) < d->cell);
             assert_true(s.end < (first.start / d->cell + 2) * d->cell);
@@ -315,7 +318,7 @@ static void test_the_longest_of_slices_of_many_seconds(void **state)
     (void)state;
     for (int i = 0; i < LONG; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s" EVENT("n", "1", "%d", "%d"),
-                              i ? "," : "[", i * 7000000, 4200000 + i * 37 % LONG * 1000);
+                              i ? "," : "[", i * 7000000, 4200000 + i * 37 % 100 * 4000);
     snprintf(text + n, sizeof text - n, "]");
     load(text);
     assert_int_equal(timeline.lanes.count, 1);
@@ -425,7 +428,7 @@ static void test_what_is_allocated_is_a_curve_of_each_device(void **state)
         "[" EVENT("a", "1", "0", "9") "," MEMORY("0", "-1", "1", "100") "," MEMORY(
             "1", "0", "2",
             "50") "," MEMORY("1", "1", "3",
-                             "60.5") "," MEMORY("0", "-1", "4",
+                             "60.5") "," MEMORY("0", "0", "4",
                                                 "80") "," MEMORY("1", "1", "5",
                                                                  "\"many\"") "," MEMORY("1", "0",
                                                                                         "6",
@@ -441,6 +444,14 @@ static void test_a_trace_without_counters_has_no_curves(void **state)
     check_curves("[" EVENT("a", "1", "0", "9") "]", "");
     check_curves("[" EVENT("a", "1", "0", "9") "," COUNTER("c", "1", "1", "") "]", "");
     check_curves("[" EVENT("a", "1", "0", "9") "," COUNTER("c", "1", "1", "\"value\":\"x\"") "]",
+                 "");
+    check_curves(
+        "[" EVENT("a", "1", "0", "9") "," COUNTER("c", "1", "1", "\"value\":NaN") "," COUNTER(
+            "c", "1", "2", "\"value\":-Infinity") "," COUNTER("c", "1", "3", "\"value\":2") "]",
+        "c: 3000=2\n");
+    check_curves("[" EVENT("a", "1", "0",
+                           "9") ",{\"ph\":\"C\",\"name\":\"c\",\"pid\":1,\"ts\":1},"
+                                "{\"ph\":\"C\",\"name\":\"c\",\"pid\":1,\"args\":{\"value\":3}}]",
                  "");
 }
 
