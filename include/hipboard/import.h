@@ -34,7 +34,7 @@ typedef struct hb_import_options {
      * "counters". NULL: none. */
     const char *drop;
     /** Unix time, in ns, at which the recorded program ended, for files that do not tell the time
-     * of day; 0: when the file was last written to. */
+     * of day, from 1970 to 2043; 0: when the file was last written to. */
     int64_t end_time_ns;
     bool gzip;    /* names of written files end in .gz */
     bool replace; /* files that exist give way; else HB_ERROR_STATE */

@@ -431,7 +431,7 @@ def test_when_the_program_ended_can_be_said(text, ns, tmp_path):
                                   "2026-13-01T00:00:00", "1969-12-31T23:59:59", "FILE", "nothing"])
 def test_what_is_neither_a_file_nor_a_time(text, tmp_path):
     done = hipboard("import", "--time-of", text, SAMPLES["decode"], "-o", tmp_path / "log", status=2)
-    assert f"--time-of '{text}': neither a file nor a time as 2026-11-23T07:30:00" in done.stderr
+    assert f"--time-of '{text}': neither a file nor a time from 1970 to 2043, as 2026-11-23T07:30:00" in done.stderr
 
 
 def test_a_wrong_path_is_told(tmp_path):

@@ -420,6 +420,68 @@ static void counters_of_kernels(void **state)
     hb_import_close(import);
 }
 
+/* Two processes whose dispatches have the same numbers, each run twice for two counters; the first
+ * has more kernels than the second. */
+static void passes_of_two_processes(void **state)
+{
+    (void)state;
+    static const char passes[] =
+        "INSERT INTO rocpd_info_process" GUID "(id, nid, pid, command) VALUES (2, 1, 4712, 'b');"
+        "ALTER TABLE rocpd_kernel_dispatch" GUID " ADD COLUMN replay_pass;"
+        "INSERT INTO rocpd_info_pmc" GUID "(id, nid, pid, agent_id, symbol) VALUES"
+        " (1, 1, 1, 3, 'WAVES'), (2, 1, 1, 3, 'CYCLES');"
+        "INSERT INTO rocpd_event" GUID "(id, category_id, stack_id) VALUES (1, 5, 1), (2, 5, 2),"
+        " (3, 5, 3), (4, 5, 1), (5, 5, 2), (6, 5, 3);"
+        "INSERT INTO rocpd_kernel_dispatch" GUID "(pid, agent_id, kernel_id, dispatch_id, queue_id,"
+        " stream_id, start, end, event_id, replay_pass) VALUES"
+        " (1, 3, 1, 7, 16, 0, 1000, 1100, 1, 0), (1, 3, 1, 8, 16, 0, 2000, 2100, 2, 0),"
+        " (2, 3, 2, 8, 16, 0, 1000, 1200, 3, 0),"
+        " (1, 3, 1, 7, 16, 0, 3000, 3100, 4, 1), (1, 3, 1, 8, 16, 0, 4000, 4100, 5, 1),"
+        " (2, 3, 2, 8, 16, 0, 3000, 3300, 6, 1);"
+        "INSERT INTO rocpd_pmc_event" GUID
+        "(event_id, pmc_id, value) VALUES (1, 1, 10), (2, 1, 20),"
+        " (3, 1, 30), (4, 2, 11), (5, 2, 21), (6, 2, 31);";
+    static const char *const values[2][4] = {
+        {"\"WAVES\": 10", "\"CYCLES\": 11", "\"WAVES\": 20", "\"CYCLES\": 21"},
+        {"\"WAVES\": 30", "\"CYCLES\": 31", "\"dur\": 0.200", "\"dur\": 0.200"}};
+    hb_import *import = open_sql(passes, NULL);
+    assert_int_equal(hb_import_count(import), 2);
+    for (size_t i = 0; i < 2; i++) {
+        char *path;
+        const hb_imported *p = hb_import_get(import, i);
+        assert_int_equal(p->kernels, i == 0 ? 2 : 1);
+        assert_int_equal(p->counters, p->kernels);
+        assert_int_equal(note_of(p, "MERGED_PASSES"), p->kernels);
+        assert_int_equal(hb_import_write(import, i, in_dir("log"), &path), HB_OK);
+        char *text = file_text(path);
+        for (size_t k = 0; k < 4; k++)
+            HAS(text, values[i][k]);
+        free(text);
+        hb_free(path);
+    }
+    hb_import_close(import);
+}
+
+/* More bytes than there are: sums stay numbers. */
+static void allocations_of_more_than_there_is(void **state)
+{
+    (void)state;
+    static char sql[6000] = "INSERT INTO rocpd_memory_allocate" GUID
+                            "(pid, tid, agent_id, type, level, start, end, address, size) VALUES";
+    size_t n = strlen(sql);
+    for (int i = 0; i < 40; i++)
+        n += (size_t)snprintf(sql + n, sizeof sql - n,
+                              "%s (1, 1, 3, 'ALLOC', 'REAL', %d, %d, %d, 9223372036854775807)",
+                              i ? "," : "", 1000 + i, 1000 + i, 4096 * (i + 1));
+    hb_import *import = open_sql(sql, NULL);
+    assert_int_equal(hb_import_get(import, 0)->allocations, 40);
+    char *text = written(import, NULL);
+    assert_int_equal(count_of(text, "\"Bytes\": 36028797018963967"), 40);
+    assert_int_equal(count_of(text, "\"Total Allocated\": 36028797018963967"), 40);
+    free(text);
+    hb_import_close(import);
+}
+
 static void samples_of_gpus(void **state)
 {
     (void)state;
@@ -748,6 +810,8 @@ int main(void)
         IN_DIR(steps_by_repetition),
         IN_DIR(steps_as_asked_for),
         IN_DIR(counters_of_kernels),
+        IN_DIR(passes_of_two_processes),
+        IN_DIR(allocations_of_more_than_there_is),
         IN_DIR(samples_of_gpus),
         IN_DIR(many_streams_are_queues),
         IN_DIR(merged_files_are_processes),

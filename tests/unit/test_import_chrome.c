@@ -99,6 +99,47 @@ static void times_that_are_too_far_away_are_told(void **state)
     hb_import_close(import);
 }
 
+/* A time of day beyond all that are read, to which none can be added, is none. */
+static void a_clock_that_is_too_far_away_is_none(void **state)
+{
+    (void)state;
+    static const char *const bases[] = {"2305843009213693951", "2305843009213693952",
+                                        "9223372036854775807"};
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "{\"baseTimeNanoseconds\": %s, \"traceEvents\": [" OP(
+                     "a", "2305843009213693.5") "," OP("b", "5.5") "]}",
+                 bases[i]);
+        hb_import *import = import_with(keep_text("far", text), NULL);
+        const hb_imported *p = hb_import_get(import, 0);
+        bool told = strcmp(p->clock, "told by the file") == 0;
+        assert_int_equal(told, i == 0);
+        if (told) assert_int_equal(p->start_ns, 2305843009213693951 + 5500);
+        free(written_text(import, 0));
+        hb_import_close(import);
+    }
+}
+
+static void the_end_of_a_program_is_a_time(void **state)
+{
+    (void)state;
+    static const char one[] = "{\"traceEvents\": [" OP("a", "5.5") "]}";
+    static const int64_t wrong[] = {-1, INT64_MIN, INT64_MAX / 4 + 1, INT64_MAX};
+    const char *path = keep_text("one", one);
+    hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        hb_import *import = NULL;
+        o.end_time_ns = wrong[i];
+        assert_int_equal(hb_import_open(&path, 1, &o, &import), HB_ERROR_INVALID_ARGUMENT);
+        assert_non_null(strstr(hb_last_error(), "end_time_ns"));
+    }
+    o.end_time_ns = INT64_MAX / 4;
+    hb_import *import = import_with(path, &o);
+    assert_int_equal(hb_import_get(import, 0)->end_ns, INT64_MAX / 4);
+    hb_import_close(import);
+}
+
 /* Two threads with ranges within each other, kernels of two classes on two streams, one of which
  * begins before the other of its stream ends, and one with its call. */
 static const char scopes[] =
@@ -180,6 +221,8 @@ int main(void)
         IN_DIR(gpus_by_their_pids),
         IN_DIR(what_is_read_as_it_stands),
         IN_DIR(times_that_are_too_far_away_are_told),
+        IN_DIR(a_clock_that_is_too_far_away_is_none),
+        IN_DIR(the_end_of_a_program_is_a_time),
         IN_DIR(ranges_are_modules_and_kernels_operators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

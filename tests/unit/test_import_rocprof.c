@@ -574,6 +574,32 @@ static void json_of_rocprof_with_cut_arguments(void **state)
     }
 }
 
+/* Arrows between times that no clock reaches, in us, join nothing. */
+static void json_of_rocprof_with_far_arrows(void **state)
+{
+    static const char *const times[] = {"9223372036854775", "9300000000000000000",
+                                        "9999999999999999999", "-1"};
+    (void)state;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char text[1000];
+        snprintf(
+            text, sizeof text,
+            "{\"traceEvents\":[{\"ph\":\"X\",\"ts\":\"5\",\"pid\":\"2\",\"tid\":\"7\",\"args\":{"
+            "\"BeginNs\":\"5\",\"EndNs\":\"9\",\"pid\":\"1\",\"tid\":\"7\",\"Name\":\"hipFree\"}},"
+            "{\"ph\":\"X\",\"ts\":\"%s\",\"pid\":\"6\",\"tid\":\"7\",\"args\":{\"BeginNs\":\"15\","
+            "\"EndNs\":\"19\",\"pid\":\"1\",\"tid\":\"7\",\"Name\":\"k\"}},"
+            "{\"ph\":\"s\",\"ts\":\"%s\",\"id\":\"1\",\"pid\":\"2\",\"tid\":\"7\"},"
+            "{\"ph\":\"t\",\"ts\":\"%s\",\"id\":\"1\",\"pid\":\"6\",\"tid\":\"7\"}]}",
+            times[i], times[i], times[i]);
+        hb_import *import = import_with(keep_text("results.json", text), NULL);
+        const hb_imported *p = hb_import_get(import, 0);
+        assert_int_equal(p->kernels, 1);
+        assert_int_equal(p->calls, 1);
+        assert_int_equal(p->linked, 0);
+        hb_import_close(import);
+    }
+}
+
 /* A run without a trace leaves a list that begins by a comma. */
 static void json_of_rocprof_that_is_none(void **state)
 {
@@ -674,6 +700,7 @@ int main(void)
         IN_DIR(a_graph_is_one_launch),
         IN_DIR(json_of_rocprof),
         IN_DIR(json_of_rocprof_with_cut_arguments),
+        IN_DIR(json_of_rocprof_with_far_arrows),
         IN_DIR(json_of_rocprof_that_is_none),
         IN_DIR(zones_of_tracy),
         IN_DIR(profile_of_onnx_runtime),

@@ -36,6 +36,12 @@ static const char *take_operators(void *to, const char *text)
 }
 
 /* "2026-11-23T07:30:00", with a fraction and "Z", which changes nothing: it is UTC. */
+/* As hb_import_options has it. */
+static bool is_between_1970_and_2043(int64_t seconds)
+{
+    return seconds >= 0 && seconds < INT64_MAX / 4 / 1000000000;
+}
+
 static bool parse_time(const char *text, int64_t *ns)
 {
     struct tm tm = {0};
@@ -44,15 +50,20 @@ static bool parse_time(const char *text, int64_t *ns)
     if (!end) return false;
     if (*end == '.') fraction = strtod(end, &end);
     if (*end == 'Z') end++;
-    *ns = (int64_t)timegm(&tm) * 1000000000 + llround(fraction * 1e9);
-    return !*end && *ns > 0;
+    int64_t seconds = timegm(&tm);
+    if (*end || !is_between_1970_and_2043(seconds)) return false;
+    *ns = seconds * 1000000000 + llround(fraction * 1e9);
+    return *ns > 0;
 }
 
 static const char *take_time_of(void *to, const char *text)
 {
     struct stat st;
     if (parse_time(text, to)) return NULL;
-    if (stat(text, &st) != 0) return "neither a file nor a time as 2026-11-23T07:30:00";
+    if (stat(text, &st) != 0)
+        return "neither a file nor a time from 1970 to 2043, as 2026-11-23T07:30:00";
+    if (!is_between_1970_and_2043(st.st_mtim.tv_sec))
+        return "the file was last changed before 1970 or after 2043";
     *(int64_t *)to = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
     return NULL;
 }

@@ -232,6 +232,14 @@ static bool follow(hb_arena *arena, hb_import_rows *r, hb_dict *live, hb_import_
     return true;
 }
 
+/* More than any memory, and few enough that readers may add up all that there are. */
+#define MOST_BYTES (INT64_MAX >> 8)
+
+static int64_t within(int64_t bytes)
+{
+    return HB_MIN(HB_MAX(bytes, -MOST_BYTES), MOST_BYTES);
+}
+
 /* Totals of each device, and what frees give back; those of unknown memory are left out. */
 static void add_up_memory(hb_arena *arena, hb_import_rows *r)
 {
@@ -245,6 +253,7 @@ static void add_up_memory(hb_arena *arena, hb_import_rows *r)
     for (uint32_t i = 0; i < n; i++) {
         bool added;
         hb_import_memory *m = hb_column_at(&r->memory, order[i]);
+        m->bytes = within(m->bytes);
         if (m->told) continue;
         if (!follow(arena, r, &live, m, order[i])) {
             r->notes[HB_IMPORT_NO_ALLOCATION]++;
@@ -256,7 +265,8 @@ static void add_up_memory(hb_arena *arena, hb_import_rows *r)
             device->value = sums.count;
             *HB_PUSH(arena, &sums) = 0;
         }
-        m->total = sums.items[device->value] += m->bytes;
+        int64_t *total = &sums.items[device->value];
+        m->total = *total = within(*total + m->bytes);
     }
 }
 

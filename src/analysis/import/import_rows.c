@@ -73,12 +73,9 @@ uint32_t hb_import_thread_of(hb_arena *arena, hb_import_rows *rows, int64_t tid,
     return hb_import_distinct(arena, &rows->threads, &thread);
 }
 
-/* Sums of two times must not overflow, wherever Unix time is added. */
-#define LATEST (INT64_MAX / 4) /* in 2043 */
-
 bool hb_import_times(hb_import_rows *rows, int64_t start, int64_t *end)
 {
-    if (start < 0 || start > LATEST || *end > LATEST) {
+    if (start < 0 || start > HB_IMPORT_LATEST || *end > HB_IMPORT_LATEST) {
         rows->notes[HB_IMPORT_BAD_TIMES]++;
         return false;
     }

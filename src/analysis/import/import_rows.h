@@ -165,6 +165,9 @@ uint32_t hb_import_distinct(hb_arena *arena, hb_distinct *distinct, const void *
 hb_string_id hb_import_text(hb_arena *arena, hb_import_rows *rows, hb_str text);
 uint32_t hb_import_thread_of(hb_arena *arena, hb_import_rows *rows, int64_t tid, hb_string_id name);
 
+/** The latest time that is read, in 2043: sums of two do not overflow, wherever Unix time is added. */
+#define HB_IMPORT_LATEST (INT64_MAX / 4)
+
 /** Whether these are times; if not, that is noted. An end before its start is moved there. */
 bool hb_import_times(hb_import_rows *rows, int64_t start, int64_t *end);
 

@@ -233,16 +233,30 @@ static void open_path(hb_import *import, const char *path)
 
 /* ---- times of day ---- */
 
+static bool is_time(int64_t time)
+{
+    return time > 0 && time <= HB_IMPORT_LATEST;
+}
+
+/* A clock that leads to no time tells none. */
+static void drop_odd_clock(hb_import_process *p)
+{
+    if (!p->clock_is_unix || (p->offset >= -HB_IMPORT_LATEST && p->offset <= HB_IMPORT_LATEST))
+        return;
+    p->clock_is_unix = false;
+    p->offset = 0;
+}
+
 static int64_t end_of(const hb_import_process *p)
 {
-    return p->clock_end > 0 ? HB_MAX(p->clock_end, p->rows.last) : p->rows.last;
+    return is_time(p->clock_end) ? HB_MAX(p->clock_end, p->rows.last) : p->rows.last;
 }
 
 static int64_t written_at(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0) return 0;
-    return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    return HB_MIN(HB_MAX(hb_modified_ns(&st), 0), HB_IMPORT_LATEST);
 }
 
 static int64_t offset_by_file(const hb_import *import, const hb_import_process *p)
@@ -295,6 +309,7 @@ static void set_clocks(hb_import *import)
     uint32_t count = 0;
     for (size_t i = 0; i < import->num_processes; i++) {
         hb_import_process *p = import->processes[i];
+        drop_odd_clock(p);
         if (!p->clock_is_unix) list[count++] = (placed){p, offset_by_file(import, p)};
     }
     hb_sort(&import->arena, list, count, sizeof *list, placed_before, NULL);
@@ -376,6 +391,10 @@ static hb_result open_import(const char *const *paths, size_t num_paths, bool ta
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no path or no place for the result");
     *import = NULL;
     HB_TRY(hb_options_take(options, &o, sizeof o, "HB_IMPORT_OPTIONS_INIT"));
+    if (o.end_time_ns && !is_time(o.end_time_ns))
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT,
+                       "end_time_ns %lld: it must be between 1970 and 2043, or 0",
+                       (long long)o.end_time_ns);
     hb_import *made = calloc(1, sizeof *made);
     if (!made) return hb_no_memory();
     made->options = o;

@@ -15,7 +15,7 @@ static void add(hb_import *import, hb_import_rows *rows, const hb_import_host *c
     /* At its end, and still in it. */
     m->time = frees ? call->start : HB_MAX(call->end - 1, call->start);
     m->address = args->ptr;
-    m->bytes = frees ? 0 : (int64_t)HB_MIN(args->bytes, (uint64_t)INT64_MAX >> 8);
+    m->bytes = frees ? 0 : (int64_t)HB_MIN(args->bytes, (uint64_t)INT64_MAX);
     m->thread = call->thread;
     m->frees = frees;
 }

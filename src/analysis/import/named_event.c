@@ -150,7 +150,7 @@ static void add_memory(hb_import *import, hb_import_process *p, const hb_named_e
     bool gpu = number(e, HB_NAMED_DEVICE_TYPE) > 0;
     m->time = e->start;
     m->address = (uint64_t)number(e, HB_NAMED_ADDRESS);
-    m->bytes = HB_MIN(HB_MAX(bytes, -(INT64_MAX >> 8)), INT64_MAX >> 8);
+    m->bytes = bytes;
     m->thread = hb_import_thread_of(&import->arena, rows, e->tid, e->thread_name);
     m->device = gpu ? (int32_t)HB_MIN(HB_MAX(number(e, HB_NAMED_DEVICE), 0), (int64_t)1023) : -1;
     m->frees = bytes < 0;
@@ -321,8 +321,7 @@ static bool is_made_up(const hb_named_event *e, hb_kind kind)
 {
     bool scope = kind == HB_KIND_OPERATOR || kind == HB_KIND_ANNOTATION;
     int64_t id = number(e, HB_NAMED_EXTERNAL);
-    return scope &&
-           (has(e, HB_NAMED_MADE) || (id >= INT64_C(1) << 51 && id < INT64_C(1) << 53));
+    return scope && (has(e, HB_NAMED_MADE) || (id >= INT64_C(1) << 51 && id < INT64_C(1) << 53));
 }
 
 void hb_named_event_add(hb_import *import, hb_import_process *p, hb_named_event *e)

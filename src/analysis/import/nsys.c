@@ -298,7 +298,7 @@ static void add_memory(nsys *n, const hb_sqlite_rows *rows)
     m->time = time;
     m->address = id_in(rows, 3);
     m->frees = hb_sqlite_int(rows, 6) == 1;
-    m->bytes = m->frees ? 0 : HB_MIN(HB_MAX(hb_sqlite_int(rows, 4), 0), INT64_MAX >> 8);
+    m->bytes = m->frees ? 0 : HB_MAX(hb_sqlite_int(rows, 4), 0);
     m->thread = hb_import_thread_of(n->arena, &p->rows, p->pid, 0);
     m->device = gpu ? small_in(rows, 2) : -1;
 }
@@ -377,7 +377,7 @@ static void read_start(nsys *n)
     while (hb_sqlite_next(&rows))
         start = hb_sqlite_int(&rows, 0);
     leave(n, hb_sqlite_done(&rows));
-    for (uint32_t i = 0; i < n->processes.count && start > 0 && start < INT64_MAX / 4; i++) {
+    for (uint32_t i = 0; i < n->processes.count && start > 0; i++) {
         n->processes.items[i].p->clock_is_unix = true;
         n->processes.items[i].p->offset = start;
     }

@@ -55,13 +55,18 @@ typedef struct last_part {
     enum hb_import_part part;
 } last_part;
 
-static void note_row(const hb_rocpd *r, hb_rocpd_event *event, const hb_import_process *p,
-                     hb_rocpd_kind kind, uint32_t row)
+static uint16_t index_of(const hb_rocpd *r, const hb_import_process *p)
 {
     uint16_t i = 0;
     while (r->process_list.items[i] != p)
         i++;
-    event->process = i;
+    return i;
+}
+
+static void note_row(const hb_rocpd *r, hb_rocpd_event *event, const hb_import_process *p,
+                     hb_rocpd_kind kind, uint32_t row)
+{
+    event->process = index_of(r, p);
     event->kind = (uint16_t)kind;
     event->row = row;
 }
@@ -168,12 +173,14 @@ static uint32_t launch_of(hb_rocpd *r, hb_import_process *p, const hb_sqlite_row
     return hb_import_distinct(r->arena, &p->rows.launches, &l);
 }
 
-/* Kernels are run again for each pass of counters: the first one's times count. */
+/* Kernels are run again for each pass of counters: the first one's times count. Each process counts
+ * its dispatches from 1. */
 static bool is_again(hb_rocpd *r, hb_id_index *first, const hb_sqlite_rows *rows,
                      hb_import_process *p, hb_rocpd_event *event)
 {
     if (hb_sqlite_is_null(rows, D_PASS)) return false;
-    uint64_t dispatch = (uint64_t)hb_sqlite_int(rows, D_DISPATCH);
+    uint64_t dispatch =
+        (uint64_t)hb_sqlite_int(rows, D_DISPATCH) + ((uint64_t)index_of(r, p) << 48);
     uint32_t row = hb_id_index_get(first, dispatch);
     if (!row) {
         hb_id_index_set(r->arena, first, dispatch, p->rows.works.count + 1);

@@ -173,6 +173,7 @@ static bool call_before(const void *context, const void *a, const void *b)
 static const placed_call *call_at(const file *f, const arrow *a)
 {
     uint32_t low = 0, high = f->calls.count;
+    if (a->us < 0 || a->us >= INT64_MAX / 1000) return NULL;
     int64_t end_of_us = a->us * 1000 + 999;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;

@@ -142,8 +142,7 @@ static hb_rank_stamp stamp_of(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0) return (hb_rank_stamp){0};
-    return (hb_rank_stamp){(uint64_t)st.st_size,
-                           (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
+    return (hb_rank_stamp){(uint64_t)st.st_size, hb_modified_ns(&st)};
 }
 
 static hb_result add_trace(hb_rank_study *s, const char *path, const char *worker)

@@ -89,7 +89,7 @@ void *hb_arena_alloc(hb_arena *arena, size_t size)
 {
     if (has_own_block(size)) return new_block(arena, rounded(size));
     size = rounded(size);
-    if (size > arena->left) {
+    if (size > arena->left || HB_UNLIKELY(!arena->fill)) { /* a piece of no bytes is one, too */
         /* A sixteenth of what there is, so that small pieces of many lie in files, too. */
         size_t blocks = HB_MIN(arena->bytes / BLOCK / 16 + 1, (size_t)MOST_BLOCKS);
         arena->fill = new_block(arena, blocks * BLOCK);

@@ -165,6 +165,15 @@ void hb_host_name(char *name, size_t size)
         if (*c == '/' || (unsigned char)*c < ' ') *c = '_';
 }
 
+int64_t hb_modified_ns(const struct stat *st)
+{
+    int64_t ns;
+    bool far = __builtin_mul_overflow((int64_t)st->st_mtim.tv_sec, INT64_C(1000000000), &ns) ||
+               __builtin_add_overflow(ns, (int64_t)st->st_mtim.tv_nsec, &ns);
+    if (!far) return ns;
+    return st->st_mtim.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+}
+
 bool hb_path_ends(const char *path, const char *suffix)
 {
     size_t n = strlen(path), m = strlen(suffix);

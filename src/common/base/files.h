@@ -42,6 +42,9 @@ char *hb_absolute_path(const char *path);
 /** This machine's name as a part of file names. */
 void hb_host_name(char *name, size_t size);
 
+/** When a file was last changed, in ns since 1970; of times that are further away the furthest. */
+int64_t hb_modified_ns(const struct stat *st);
+
 bool hb_path_ends(const char *path, const char *suffix);
 
 /** Makes a directory and its parents. Several processes may do so at once.

@@ -11,14 +11,9 @@
 #include "base/files.h"
 #include "io/publish.h"
 
-static int64_t modified_ns(const struct stat *st)
-{
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
-
 static bool is_same(const hb_control_file *f, const struct stat *st)
 {
-    return f->modified_ns == modified_ns(st) && f->inode == st->st_ino && f->device == st->st_dev &&
+    return f->modified_ns == hb_modified_ns(st) && f->inode == st->st_ino && f->device == st->st_dev &&
            f->size == (uint64_t)st->st_size;
 }
 
@@ -27,7 +22,7 @@ static void remember(hb_control_file *f, const struct stat *st)
     f->device = st->st_dev;
     f->inode = st->st_ino;
     f->size = (uint64_t)st->st_size;
-    f->modified_ns = modified_ns(st);
+    f->modified_ns = hb_modified_ns(st);
 }
 
 void hb_control_file_open(hb_control_file *f, char *path)

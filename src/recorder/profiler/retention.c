@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "write/write.h"
 
 #define MAX_DISK "HIPBOARD_MAX_DISK"
@@ -21,18 +22,13 @@ hb_result hb_retention_init(hb_retention *r, int64_t max_files, uint64_t max_byt
     return hb_fail(HB_ERROR_INVALID_ARGUMENT, MAX_DISK "=%s: expected bytes, as 500M or 20G", text);
 }
 
-static int64_t modified_ns(const struct stat *st)
-{
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
-
 /* Whether there is still the file that we wrote, and nothing else, under its name. */
 static bool is_ours(const hb_kept_trace *t)
 {
     struct stat st;
     return lstat(t->path, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == t->device &&
            st.st_ino == t->inode && (uint64_t)st.st_size == t->bytes &&
-           modified_ns(&st) == t->modified_ns;
+           hb_modified_ns(&st) == t->modified_ns;
 }
 
 static void forget_oldest(hb_retention *r)
@@ -95,7 +91,7 @@ void hb_retention_add(hb_retention *r, const char *path)
         return;
     }
     *added = (hb_kept_trace){
-        copy, st.st_dev, st.st_ino, (uint64_t)st.st_size, bytes_beside(path), modified_ns(&st)};
+        copy, st.st_dev, st.st_ino, (uint64_t)st.st_size, bytes_beside(path), hb_modified_ns(&st)};
     r->bytes += (uint64_t)st.st_size + r->traces.items[r->traces.count - 1].bytes_beside;
     while (r->traces.count > 1 && too_much(r)) /* the newest stays, however large */
         remove_oldest(r);
