@@ -118,6 +118,7 @@ def executing(text, fault, blocks, executed):
         if kind in ("and for or", "or for and"): # what stands in front of it may be jumped over
             line = place(text, begin)[0]
             wanted |= {block for block, at in blocks.items() if at[0] == line}
+            wanted |= last_before(text, (line, 0), blocks)
     return {name for name, those in executed.items() if wanted & those}
 
 
@@ -130,13 +131,25 @@ def around(text, first, last, whole, blocks):
         return {block for block, at in own.items() if at >= begins}
     if whole and own:
         return set(own)
-    function = max(match.start() for match in re.finditer(r"^\{$", text, re.M)
-                   if place(text, match.start()) <= first)
-    inside = {block: at for block, at in blocks.items() if at > place(text, function)}
+    function = function_of(text, first)
+    inside = {block: at for block, at in blocks.items() if at > function}
     before = [at for at in inside.values() if at < (first[0], 0)]
     behind = [at for at in inside.values() if at >= last]
     nearest = {max(before, default=None), min(behind, default=None)}
     return {block for block, at in inside.items() if at in nearest} | set(own)
+
+
+def last_before(text, at, blocks):
+    """Where a condition's first part stands, if that has no block of its own."""
+    function = function_of(text, at)
+    inside = [where for where in blocks.values() if function < where < at]
+    return {block for block, where in blocks.items() if inside and where == max(inside)}
+
+
+def function_of(text, at):
+    """Where the function begins in which the place is."""
+    return max(place(text, match.start()) for match in re.finditer(r"^\{$", text, re.M)
+               if place(text, match.start()) <= at)
 
 
 def place(text, at):

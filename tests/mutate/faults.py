@@ -147,6 +147,9 @@ def is_size(text, at):
     begin = text.rfind("\n", 0, at) + 1
     line = line_at(text, at)
     buffer = BUFFER.match(line)
+    named = re.findall(r"\b([A-Z]\w*) = ", text[begin:at])
+    if named and f"malloc({named[-1]})" in text:
+        return True
     return bool(buffer and at < begin + buffer.end() or CAPACITY.search(line) or
                 NONE.search(text[begin:at]))
 

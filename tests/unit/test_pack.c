@@ -132,6 +132,35 @@ static void unpacking_gives_the_files_back(void **state)
     assert_int_equal(hb_unpack(in_dir("p.hbpack"), in_dir("out"), &options, NULL), HB_OK);
 }
 
+static bool leave_an_error(void *context, const char *path, uint64_t done, uint64_t size)
+{
+    (void)path;
+    *(uint64_t *)context += done == size;
+    errno = EINTR;
+    return true;
+}
+
+/* A program that is told of progress may leave errno as it likes: no call of ours has failed. */
+static void an_error_of_the_program_is_none(void **state)
+{
+    enum { SIZE = 700000 };
+    static char text[SIZE + 1];
+    uint64_t files = 0;
+    hb_pack_options options = HB_PACK_OPTIONS_INIT;
+    (void)state;
+    memset(text, 'x', SIZE);
+    FILE *file = fopen(in_dir("a.txt"), "w");
+    fputs(text, file);
+    fclose(file);
+    options.progress = leave_an_error;
+    options.context = &files;
+    const char *path = in_dir("a.txt");
+    assert_int_equal(hb_pack(&path, 1, in_dir("p.hbpack"), &options, NULL), HB_OK);
+    assert_int_equal(hb_unpack(in_dir("p.hbpack"), in_dir("out"), &options, NULL), HB_OK);
+    assert_text(in_dir("out/a.txt"), text);
+    assert_true(files >= 2);
+}
+
 static void nothing_is_written_outside(void **state)
 {
     (void)state;
@@ -259,6 +288,10 @@ static void what_tells_too_much_is_replaced(void **state)
         /* by chance */
         {"", "x aG9K3mQz7TpL4wXv9RbN2sYd y", "x secret-1 y"},
         {"", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "secret-1"},
+        {"", "aB1cD2eF3gH4iJ5kL6mN", "secret-1"},             /* 20 letters */
+        {"", "aB1cD2eF3gH4aB1cD2eF3gH4", "secret-1"},         /* 3.58 bits a letter */
+        {"", "abcDefGhijklmnOpqrS12", "secret-1"},            /* 8 changes in 21 */
+        {"", "abcdefabcdefabcdefabcdefab012345", "secret-1"}, /* 6 of 32 are digits */
         {"", "abcd0123abcd0123abcd0123abcd0123e", "secret-1"},
     };
     assert_redacted(list, HB_ARRAY_LEN(list));
@@ -294,6 +327,15 @@ static void what_tells_nothing_stays(void **state)
         {"git_commit", "2c63be6a9f86d081884c7d659a2feaa0c55ad015",
          "2c63be6a9f86d081884c7d659a2feaa0c55ad015"},
         {"host_name", "localhost", "localhost"},
+        /* a little less by chance than what is a secret */
+        {"", "aB1cD2eF3gH4iJ5kL6m", "aB1cD2eF3gH4iJ5kL6m"},
+        {"", "abcDefGhijklmnOpqrs12", "abcDefGhijklmnOpqrs12"},
+        {"", "abcdefabcdefabcdefabcdefabc01234", "abcdefabcdefabcdefabcdefabc01234"},
+        {"", "0123456789abcdef0123456789abcde", "0123456789abcdef0123456789abcde"},
+        {"", "01234567890123456789012345678901", "01234567890123456789012345678901"},
+        {"", "aB1cD2eF3gaB1cD2eF3g", "aB1cD2eF3gaB1cD2eF3g"}, /* 3.32 bits a letter */
+        {"", "aBcDeFgHiJkLmNoPqRsTuVwX", "aBcDeFgHiJkLmNoPqRsTuVwX"},
+        {"", "a1b2c3d4g5h6i7j8k9l0m1n2o3p4", "a1b2c3d4g5h6i7j8k9l0m1n2o3p4"},
         /* as long as keys, and not by chance: of few letters */
         {"", "aA1aA1aA1aA1aA1aA1aA1aA1", "aA1aA1aA1aA1aA1aA1aA1aA1"},
         {"", "abcd0123abcd0123abcd0123abcd0123", "abcd0123abcd0123abcd0123abcd0123"},
@@ -427,6 +469,7 @@ int main(void)
         IN_DIR(members_are_read_as_files),
         IN_DIR(more_members_than_sixteen_bits_count),
         IN_DIR(unpacking_gives_the_files_back),
+        IN_DIR(an_error_of_the_program_is_none),
         IN_DIR(nothing_is_written_outside),
         IN_DIR(a_damaged_pack_is_an_error),
         cmocka_unit_test(what_tells_too_much_is_replaced),

@@ -12,12 +12,13 @@
 /* ---- ends ---- */
 
 /* Two events with what a writer may put between two characters. */
-#define HEAD "{ \"before\" : [1, {\"a\": \"]\"}] ,\n \"traceEvents\" : [\n"
+#define HEAD "{ \"number\" : -12.75e1 , \"before\" : [1, {\"a\": \"]\"}] ,\n \"traceEvents\" : [\n"
 #define FIRST                                                                          \
     "{\"ph\": \"X\", \"name\": \"first \\\"one\\\"\\\\\"\n ,\r\n\"cat\":\"cpu_op\" , " \
     "\"ts\": -12.5e2 ,\"dur\":7 , \"args\" : { \"Input Dims\": [[1, 2] , []], "        \
     "\"External id\"\t: 3 , \"x\": null,\"y\" : true , \"z\":\"\xc3\xa4\" } }"
 #define SECOND "{\"ph\":\"X\",\"name\":\"second\",\"ts\":NaN,\"dur\":\"1\"}"
+#define ODD    ", 4711, [7, {}]"
 #define TAIL   " \n] , \"after\": {\"b\": \"}\"} }\n"
 
 static char path[300];
@@ -36,18 +37,21 @@ static const char *name_of(const hb_trace *trace, uint32_t row)
     return hb_trace_text(trace, hb_trace_row(trace, row)->name).s;
 }
 
-static void check_whole(size_t end)
+static void check_whole(const char *whole, size_t end)
 {
     hb_trace trace;
     hb_read_report report;
     hb_read_options options = {0};
     assert_int_equal(hb_read_trace(path, &options, &trace, &report), HB_OK);
-    if (report.num_notes || trace.rows.count != 2)
-        fail_msg("window ends before '%s': %u events, %u notes", HEAD FIRST "," SECOND TAIL + end,
-                 trace.rows.count, report.num_notes);
+    if (report.num_notes || trace.rows.count != 4)
+        fail_msg("window ends before '%s': %u events, %u notes", &whole[end], trace.rows.count,
+                 report.num_notes);
     assert_string_equal(name_of(&trace, 0), "first \"one\"\\");
     assert_string_equal(name_of(&trace, 1), "second");
     assert_true(hb_trace_row(&trace, 0)->start == -1250000);
+    assert_true(hb_trace_row(&trace, 2)->flags & HB_ROW_NOT_OBJECT);
+    assert_true(hb_trace_row(&trace, 3)->flags & HB_ROW_NOT_OBJECT);
+    assert_string_equal(hb_trace_member(&trace, "number").s, "-12.75e1");
     assert_string_equal(hb_trace_member(&trace, "before").s, "[1, {\"a\": \"]\"}]");
     assert_string_equal(hb_trace_member(&trace, "after").s, "{\"b\": \"}\"}");
     hb_trace_free(&trace);
@@ -56,14 +60,14 @@ static void check_whole(size_t end)
 static void a_window_may_end_anywhere(void **state)
 {
     enum { WINDOW = 1 << 17 };
-    static const char text[] = HEAD FIRST "," SECOND TAIL;
+    static const char text[] = HEAD FIRST "," SECOND ODD TAIL;
     static char padded[WINDOW + sizeof text];
     (void)state;
     for (size_t end = 0; end <= sizeof text - 1; end++) {
         memset(padded, ' ', WINDOW);
         memcpy(padded + WINDOW - end, text, sizeof text);
         write_file(padded, WINDOW - end + sizeof text - 1);
-        check_whole(end);
+        check_whole(text, end);
     }
 }
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/files.h"
+#include "io/crc32.h"
 #include "io/publish.h"
 #include "pack/pack_report.h"
 #include "read/text_window.h"
@@ -86,11 +86,11 @@ static hb_result copy_text(const unpacking *u, const hb_zip_member *m, hb_text *
 {
     hb_result result = HB_OK;
     uint64_t done = 0;
-    uLong crc = crc32(0, NULL, 0);
+    uint32_t crc = 0;
     while (result == HB_OK && hb_text_more(text, text->size)) {
         done += text->size;
         if (done > m->size) return damaged(u, m, "it is larger than the pack says");
-        crc = crc32_z(crc, (const Bytef *)text->data, text->size);
+        crc = hb_crc32(crc, text->data, text->size);
         if (to) result = to->write(to, text->data, text->size);
         if (result == HB_OK) result = tell_progress(u, m, done);
     }

@@ -185,8 +185,7 @@ hb_result hb_zip_begin(hb_zip_writer *zip, const hb_zip_entry *entry)
     deflateReset(&zip->z);
     zip->entry = entry;
     zip->begin = zip->offset;
-    zip->size = zip->stored = 0;
-    zip->crc = (uint32_t)crc32(0, NULL, 0);
+    zip->size = zip->stored = zip->crc = 0;
     return put_header(zip);
 }
 
