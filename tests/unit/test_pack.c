@@ -432,6 +432,27 @@ static void json_keeps_all_else(void **state)
     redact_json("", "");
 }
 
+/* A file is read through a window, which may end anywhere in a string, or behind it. */
+static void json_is_the_same_wherever_a_window_ends(void **state)
+{
+    enum { WINDOW = 1 << 17 };
+    static const char text[] =
+        "{\"host_name\" : \"node9\" , \"a\\\"b\\\\\" : [\"x\\\\\\\"y\", \"on node9\"],\n"
+        "\"env\"\t:{\"A\" :\"b\\\"\"}, \"q\":\"\\/home\\/alice\\/q.py\", \"\" : \"\"}";
+    static const char expected[] =
+        "{\"host_name\" : \"host-1\" , \"a\\\"b\\\\\" : [\"x\\\\\\\"y\", \"on host-1\"],\n"
+        "\"env\"\t:{\"A\" :\"environment-1\"}, \"q\":\"dir-1/q.py\", \"\" : \"\"}";
+    static char padded[WINDOW + sizeof text], wanted[WINDOW + sizeof expected];
+    (void)state;
+    for (size_t end = 0; end <= sizeof text - 1; end++) {
+        memset(padded, ' ', WINDOW);
+        memset(wanted, ' ', WINDOW);
+        memcpy(padded + WINDOW - end, text, sizeof text);
+        memcpy(wanted + WINDOW - end, expected, sizeof expected);
+        redact_json(padded, wanted);
+    }
+}
+
 /* Names that zip files can't have are refused, and only these. */
 static void names_of_members_have_a_length(void **state)
 {
@@ -477,6 +498,7 @@ int main(void)
         cmocka_unit_test(names_of_event_files_tell_a_host),
         cmocka_unit_test(one_thing_has_one_replacement),
         IN_DIR(json_keeps_all_else),
+        IN_DIR(json_is_the_same_wherever_a_window_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
