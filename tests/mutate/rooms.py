@@ -57,7 +57,7 @@ ROOMS = {
               "test_rank_digests.py", "test_view_ranks.py", "test_null_arguments.py"],
     "compare": ["test_whole_outputs.py", "test_texts_compare.py", "test_compare.py"],
     "check": COMMANDS,
-    "convert": ["test_whole_files.py", "test_convert.py", "test_check.py", "test_view.py", "test_null_arguments.py"],
+    "convert": ["test_whole_files.py", "test_convert.py", "test_convert_parts.py", "test_check.py", "test_view.py", "test_null_arguments.py"],
     "pack": ["test_pack.py", "test_null_arguments.py"],
     "routes": COMMANDS,
     "api": [*COMMANDS, *IMPORTS, "test_rank_digests.py", "test_page_answers.py", "test_telemetry.py",

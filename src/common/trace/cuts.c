@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 
+/* A step that begins at a time at which a file ends is of the next one. */
 static int compare(const void *a, const void *b)
 {
     const hb_cut_place *x = a, *y = b;
     if (x->at != y->at) return x->at < y->at ? -1 : 1;
-    return (x->kind > y->kind) - (x->kind < y->kind);
+    return (x->kind < y->kind) - (x->kind > y->kind);
 }
 
 void hb_sort_cut_places(hb_cut_place *places, size_t count)
