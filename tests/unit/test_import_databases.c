@@ -96,6 +96,21 @@ static void rpd_as_it_was(void **state)
     hb_import_close(import);
 }
 
+/* Which GPU a call's memory is of, nobody says where there are several. */
+static void memory_of_calls_is_one_gpus(void **state)
+{
+    static const char *const gpus[] = {"", "UPDATE rocpd_op SET gpuId = 3 WHERE id = 4294967302;"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char sql[sizeof rpd + 100];
+        snprintf(sql, sizeof sql, "%s%s", rpd, gpus[i]);
+        hb_import *import = import_with(make_database("t.rpd", sql), NULL);
+        assert_int_equal(hb_import_get(import, 0)->gpus, i + 1);
+        assert_int_equal(hb_import_get(import, 0)->allocations, !i);
+        hb_import_close(import);
+    }
+}
+
 static void a_real_rpd(void **state)
 {
     (void)state;
@@ -355,13 +370,10 @@ static void views_over_many_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_DIR(rpd_as_it_was),
-        IN_DIR(a_real_rpd),
-        IN_DIR(database_of_rocprof),
-        IN_DIR(report_of_nsys),
-        IN_DIR(copies_of_nsys),
-        IN_DIR(damaged_databases),
-        IN_DIR(views_over_many_processes),
+        IN_DIR(rpd_as_it_was),     IN_DIR(memory_of_calls_is_one_gpus),
+        IN_DIR(a_real_rpd),        IN_DIR(database_of_rocprof),
+        IN_DIR(report_of_nsys),    IN_DIR(copies_of_nsys),
+        IN_DIR(damaged_databases), IN_DIR(views_over_many_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

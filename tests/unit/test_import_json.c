@@ -149,7 +149,6 @@ static void all_kinds_of_records(void **state)
     hb_import_close(import);
 }
 
-/* Cut off anywhere, it is refused with its byte, or is of no format. */
 /* The file with its process's members in an order of the test's, one of which nobody knows. */
 static char *reordered(int turn, bool backwards)
 {
@@ -191,6 +190,25 @@ static void members_in_any_order(void **state)
     free(expected);
 }
 
+/* 0 is a number as any other. */
+static void ids_count_from_0(void **state)
+{
+    static const char *const ids[] = {"\"kernel_id\":3", "\"dispatch_id\":1"};
+    char text[sizeof small];
+    (void)state;
+    memcpy(text, small, sizeof small);
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        for (char *at; (at = strstr(text, ids[i]));)
+            at[strlen(ids[i]) - 1] = '0';
+    hb_import *import = open_one(keep(text, sizeof text - 1));
+    char *trace = written(import);
+    assert_non_null(strstr(trace, "gemm(float*)"));
+    assert_non_null(strstr(trace, "\"SQ_WAVES\": 124.5"));
+    free(trace);
+    hb_import_close(import);
+}
+
+/* Cut off anywhere, it is refused with its byte, or is of no format. */
 static void cut_off_anywhere(void **state)
 {
     (void)state;
@@ -236,7 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(a_real_one),       IN_DIR(all_kinds_of_records), IN_DIR(members_in_any_order),
-        IN_DIR(cut_off_anywhere), IN_DIR(odd_values),
+        IN_DIR(cut_off_anywhere), IN_DIR(odd_values),           IN_DIR(ids_count_from_0),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
