@@ -116,6 +116,7 @@ static void packets_are_told_by_their_fields(void **state)
         {BYTES("\x0a\x02\x50\x01\x0a\x03\xa0\x06\x01"), false}, /* 100: known to nobody */
         {BYTES("\x0a\x06\x40\x01\x50\x01\x18\x01"), false},     /* 3 is none of a packet's */
         {BYTES("\x0a\x06\x40\x01\x50\x01\x68\x01"), true},      /* 13 is */
+        {BYTES("\x0a\x06\x40\x01\x50\x01\x6a\x00"), false},     /* but no bytes */
         {BYTES("\x0a\x06\x40\x01\x50\x01\x70\x01"), true},      /* 14 may come tomorrow */
         {BYTES("\x0a\x06\x40\x01\x50\x01\x40\x01\x0a\x02\x18\x01"), false}, /* in the second */
         {BYTES("\x0a\x04\x42\x00\x52\x00"), false}, /* bytes where numbers are */
