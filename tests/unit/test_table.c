@@ -187,6 +187,78 @@ static void test_stacks_and_flops_stand_below_their_headers(void **state)
     assert_null(strstr(text, "c.py"));
 }
 
+#define CONV(dims, concrete) dims ",\"Concrete Inputs\":[\"\",\"\",\"\"," concrete "]"
+#define IMAGE                "[[2,6,10,12],[8,3,3,5],[8]]"
+#define PAIR(a, b)           "\"[" #a ", " #b "]\""
+
+/* As torch counts them; counted by hand. Of inputs that are damaged, or not those of the operator,
+ * there are none. */
+static void test_flops_of_operators(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *dims;
+        double flops;
+    } cases[] = {
+        {"mm", "[[2,3],[3,4]]", 48},
+        {"mm", "[ [2, 3] ,[ 3,4 ],7,\"x\"]", 48},
+        {"mm", "[[2,3],[3,-4]]", 0},
+        {"mm", "[[2,3]]", 0},
+        {"mm", "[[2,3],7]", 0},
+        {"mm", "[[2,3],[3,4,null]]", 0},
+        {"mm", "[[2,3,null],[3,4]]", 0},
+        {"mm", "[[2,3],[3,4,5]]", 0},
+        {"mm", "[[2,3,5],[3,4]]", 0},
+        {"mm", "[[[2,3]],[3,4]]", 0},
+        {"mm", "7", 0},
+        {"mm", "[]", 0},
+        {"addmm", "[[4],[2,3],[3,4]]", 48},
+        {"addmm", "[[[4],[5]],[2,3],[3,4],[],[]]", 48},
+        {"addmm", "[[2,3],[3,4]]", 0},
+        {"addmm", "[7,[2,3],[3,4]]", 0},
+        {"bmm", "[[5,2,3],[5,3,4]]", 240},
+        {"bmm", "[[5,2,3],[3,4]]", 0},
+        {"bmm", "[[2,3],[5,3,4]]", 0},
+        {"baddbmm", "[[4],[5,2,3],[5,3,4]]", 240},
+        {"baddbmm", "[[5,2,3],[5,3,4]]", 0},
+        {"mul", "[[2,3,4],[]]", 24},
+        {"add", "[[],[],[]]", 1},
+        {"add", "[[1,2,1,2,1,2,1,2]]", 16},
+        {"add", "[[1,2,1,2,1,2,1,2,1]]", 0},
+        {"add", "[[2,0]]", 0},
+        {"add", "[[2,true]]", 0},
+        {"sub", "[[2,3],[2,3]]", 0},
+        /* 2 images, 5 by 8 places, 3 by 5 of a kernel, 6 into 8 channels, twice, in 2 groups */
+        {"conv2d", CONV(IMAGE, PAIR(2, 1) "," PAIR(1, 0) "," PAIR(1, 1) ",\"2\""),
+         2.0 * 2 * 5 * 8 * 15 * 6 * 8 / 2},
+        /* of 10 and 12 with 4 about them 12 by 4 places are left by kernels over 7 and 13 */
+        {"conv2d", CONV(IMAGE, PAIR(1, 2) "," PAIR(4, 4) "," PAIR(3, 3) ",\"1\""),
+         2.0 * 2 * 12 * 4 * 15 * 6 * 8},
+        {"conv2d", CONV(IMAGE, PAIR(0, 1) "," PAIR(1, 0) "," PAIR(1, 1) ",\"2\""), 0},
+        {"conv2d", CONV(IMAGE, PAIR(1, 1) "," PAIR(0, 0) "," PAIR(1, 3) ",\"1\""), 0},
+        {"conv2d", CONV(IMAGE, PAIR(1, 1) "," PAIR(0, 0) "," PAIR(1, 1) ",\"0\""), 0},
+        {"conv2d", CONV(IMAGE, PAIR(1, 1) "," PAIR(0, 0) "," PAIR(1, 1)), 0},
+        {"conv2d", CONV(IMAGE, "\"[1]\"," PAIR(0, 0) "," PAIR(1, 1) ",\"1\""), 0},
+        {"conv2d", CONV(IMAGE, PAIR(1, 1) ",\"[0, 0, 0]\"," PAIR(1, 1) ",\"1\""), 0},
+        {"conv2d", CONV(IMAGE, PAIR(1, 1) "," PAIR(0, 0) ",\"same\",\"1\""), 0},
+        {"conv2d", CONV("[[2,6,10],[8,6,3]]", PAIR(1, 1) "," PAIR(0, 0) "," PAIR(1, 1) ",\"1\""),
+         0},
+        {"conv2d", IMAGE, 0},
+    };
+    hb_group_options grouping = {0};
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        char event[512];
+        snprintf(event, sizeof event, OP("aten::%s", 1, 2, "\"Input Dims\":%s"), cases[i].name,
+                 cases[i].dims);
+        made m;
+        make(&m, TRACE_WITH("\"with_flops\":1,", event), &grouping);
+        assert_int_equal(m.averages.count, 1);
+        if (m.averages.items[0].flops != cases[i].flops)
+            fail_msg("%s of %s: %g", cases[i].name, cases[i].dims, m.averages.items[0].flops);
+        unmake(&m);
+    }
+}
+
 static void test_self_time_is_what_children_leave(void **state)
 {
     (void)state;
@@ -262,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_characters_are_aligned),
         cmocka_unit_test(test_long_names_are_cut),
         cmocka_unit_test(test_stacks_and_flops_stand_below_their_headers),
+        cmocka_unit_test(test_flops_of_operators),
         cmocka_unit_test(test_self_time_is_what_children_leave),
         cmocka_unit_test(test_hostile_numbers_are_survived),
         cmocka_unit_test(test_sort_keys),
