@@ -105,6 +105,8 @@ static void after(hb_frame *f, int error)
         hb_timing_event_cancel(f->timing);
     else if (f->timing)
         hb_timing_event_end(f->timing);
+    else if (f->is.no_timing && !error)
+        hb_timing_event_missed();
     if ((f->timing || f->is.no_timing) && !error) hb_call_made_work(f->correlation);
     if (f->call->kind == HB_CALL_BEGIN_CAPTURE && error) hb_timing_events_pause(false);
     if (f->call->kind == HB_CALL_END_CAPTURE) hb_timing_events_pause(false);

@@ -33,7 +33,7 @@ typedef struct hb_frame {
         bool untimed;    /* a launch whose kernel's times are not asked for */
         bool work_asked; /* for back-ends that need it, as the next: work of it was made */
         bool per_thread; /* the function means the thread's own stream by none */
-        bool no_timing;  /* times of its work would be asked for, but there is no room for it */
+        bool no_timing;  /* times of its work would be asked for, and can't be */
         bool on_host;    /* frees: it is pinned memory */
     } is;
     _Atomic uint64_t *counted; /* which of hb_calls's sums has this call's work in it */

@@ -447,8 +447,9 @@ static void finish_attached(void)
                             state.backend->samples ? NULL : state.backend->name);
     uint64_t lost = lost_reports() - state.lost_at_start;
     if (lost)
-        hb_diagnostics_add(true, "%llu records of device work were lost by %s",
-                           (unsigned long long)lost, state.backend->name);
+        hb_diagnostics_add(true, "%llu record%s of device work %s lost by %s",
+                           (unsigned long long)lost, hb_plural(lost), lost == 1 ? "was" : "were",
+                           state.backend->name);
     if (!later && missing(&now))
         hb_diagnostics_add(
             true, "%llu of %llu pieces of device work were not reported by the HIP runtime",

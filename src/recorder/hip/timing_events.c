@@ -215,14 +215,12 @@ hb_timing_event *hb_timing_event_begin(uint64_t stream, int id, bool *lost)
     *lost = false;
     if (is_capturing(stream)) return NULL;
     hb_timing_event *timing = id >= 0 && id < HB_HIP_MAX_DEVICES ? take(id) : NULL;
-    *lost = !timing;
-    if (!timing) {
-        atomic_fetch_add(&self.lost, 1);
-        return NULL;
-    }
+    *lost = true;
+    if (!timing) return NULL;
     timing->work = (hb_record_work){.device = id};
     timing->stream = stream;
-    if (works(fn.event_record(timing->start, pointer(stream)))) return timing;
+    *lost = !works(fn.event_record(timing->start, pointer(stream)));
+    if (!*lost) return timing;
     hb_timing_event_cancel(timing);
     return NULL;
 }
@@ -250,6 +248,11 @@ void hb_timing_events_pause(bool on)
     hb_bare_lock_take(&self.hip_lock); /* the reader's present call is over */
     self.paused += on ? 1 : self.paused ? -1 : 0;
     hb_bare_lock_give(&self.hip_lock);
+}
+
+void hb_timing_event_missed(void)
+{
+    atomic_fetch_add(&self.lost, 1);
 }
 
 uint64_t hb_timing_events_lost(void)

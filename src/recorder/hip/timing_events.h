@@ -30,11 +30,13 @@ void hb_timing_events_init(const hb_hip *hip);
 bool hb_timing_events_enable(bool on);
 
 /** A timing whose first event is now in the stream, of that device; NULL when there can't be one:
- * the stream is being captured into a graph, or, then it is `lost`, too many timings are still to
- * be read. */
+ * the stream is being captured into a graph, or, then its work is `lost`, too many timings are
+ * still to be read, or HIP refuses the event. */
 hb_timing_event *hb_timing_event_begin(uint64_t stream, int device, bool *lost);
 /** The work was put into the stream: it will be reported with its times, or is lost. */
 void hb_timing_event_end(hb_timing_event *timing);
+/** The work whose timing is `lost` was put into the stream. */
+void hb_timing_event_missed(void);
 /** It was not. */
 void hb_timing_event_cancel(hb_timing_event *timing);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What fake_hip.c lacks of a HIP that can be interposed: events, and names. A kernel takes a
- * millisecond of the events' time.
+ * What fake_hip.c lacks of a HIP that can be interposed: events, and names.
  */
-#include "../rocprofiler/fake.h"
+#include "fake_events.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -52,9 +53,36 @@ hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
     return *event ? hipSuccess : hipErrorOutOfMemory;
 }
 
+static pthread_mutex_t failing = PTHREAD_MUTEX_INITIALIZER;
+
+static struct failures {
+    int after, times, error;
+} failures[FAKE_EVENT_CALLS];
+
+void fake_event_fails(fake_event_call call, int after, int times, int error)
+{
+    pthread_mutex_lock(&failing);
+    failures[call] = (struct failures){after, times, error};
+    pthread_mutex_unlock(&failing);
+}
+
+static hipError_t answer(fake_event_call call)
+{
+    pthread_mutex_lock(&failing);
+    struct failures *f = &failures[call];
+    bool fails = f->after == 0 && f->times > 0;
+    int error = fails ? f->error : hipSuccess;
+    f->times -= fails;
+    f->after -= f->after > 0;
+    pthread_mutex_unlock(&failing);
+    return (hipError_t)error;
+}
+
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
 {
     (void)stream;
+    hipError_t error = answer(FAKE_EVENT_RECORD);
+    if (error) return error;
     clock_gettime(CLOCK_BOOTTIME, (struct timespec *)event);
     return hipSuccess;
 }
@@ -62,7 +90,7 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
 hipError_t hipEventQuery(hipEvent_t event)
 {
     (void)event;
-    return hipSuccess;
+    return answer(FAKE_EVENT_QUERY);
 }
 
 hipError_t hipEventSynchronize(hipEvent_t event)
@@ -80,7 +108,7 @@ static double ms(hipEvent_t event)
 hipError_t hipEventElapsedTime(float *elapsed, hipEvent_t start, hipEvent_t stop)
 {
     *elapsed = (float)(ms(stop) - ms(start));
-    return hipSuccess;
+    return answer(FAKE_EVENT_ELAPSED);
 }
 
 hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags)

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 
+#include "fake_events.h"
 #include "launch_config.h"
 
 typedef hipError_t launch_fn(const launch_config *config, void *kernel, void **params);
@@ -110,6 +111,41 @@ static void a_launch_that_tells_nothing_is_said_to_be_missing(void **state)
     cJSON_Delete(trace);
 }
 
+/* A launch of which an event fails so; the kernels in its trace. */
+static int kernels_where(fake_event_call call, int after, int times, int error, int lost)
+{
+    void *kernel = fake_load(&vadd);
+    hb_profiler *prof = capture_start(0);
+    fake_event_fails(call, after, times, error);
+    HIP_OK(hipLaunchKernelExC(&config, kernel, NULL));
+    cJSON *trace = capture_stop(prof);
+    int kernels = count_events(trace, "kernel", "vadd");
+    assert_int_equal(count_events(trace, "Runtime", "hipLaunchKernelExC"), 1);
+    assert_int_equal(metadata_says(trace, "hipboard_hip_notes",
+                                   "1 record of device work was lost by interposition"),
+                     lost);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_work_not_reported"));
+    cJSON_Delete(trace);
+    return kernels;
+}
+
+static void times_that_are_not_known_yet_are_asked_for_again(void **state)
+{
+    (void)state;
+    assert_int_equal(kernels_where(FAKE_EVENT_QUERY, 0, 3, hipErrorNotReady, 0), 1);
+    assert_int_equal(kernels_where(FAKE_EVENT_ELAPSED, 0, 3, hipErrorNotReady, 0), 1);
+    assert_int_equal(kernels_where(FAKE_EVENT_ELAPSED, 1, 3, hipErrorNotReady, 0), 1);
+}
+
+static void kernels_whose_events_fail_are_said_to_be_lost(void **state)
+{
+    (void)state;
+    assert_int_equal(kernels_where(FAKE_EVENT_ELAPSED, 0, 1, hipErrorInvalidHandle, 1), 0);
+    assert_int_equal(kernels_where(FAKE_EVENT_ELAPSED, 1, 1, hipErrorInvalidHandle, 1), 0);
+    assert_int_equal(kernels_where(FAKE_EVENT_RECORD, 0, 1, hipErrorOutOfMemory, 1), 0); /* start */
+    assert_int_equal(kernels_where(FAKE_EVENT_RECORD, 1, 1, hipErrorOutOfMemory, 1), 0); /* stop */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +153,8 @@ int main(void)
         cmocka_unit_test(addresses_that_were_given_out_are_of_stand_ins),
         cmocka_unit_test(kernels_of_libraries_are_seen),
         cmocka_unit_test(a_launch_that_tells_nothing_is_said_to_be_missing),
+        cmocka_unit_test(times_that_are_not_known_yet_are_asked_for_again),
+        cmocka_unit_test(kernels_whose_events_fail_are_said_to_be_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
