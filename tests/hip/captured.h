@@ -135,6 +135,14 @@ static inline int count_events(const cJSON *trace, const char *category, const c
     return n;
 }
 
+/* Whether it was made in that function of the program, the first frame that its operator shows. */
+static inline bool was_made_in(const cJSON *operator, const char * function)
+{
+    const char *stack = text_of(args_of(operator), "Call stack");
+    const char *found = strstr(stack, function);
+    return found && found < stack + strcspn(stack, ";");
+}
+
 /* The runtime call that a device event belongs to. */
 static inline const cJSON *call_of(const cJSON *trace, const cJSON *work)
 {

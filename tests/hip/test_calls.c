@@ -5,6 +5,7 @@
 #include "vadds.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 /* By functions whose arguments hipboard does not read. */
 static void work_of_any_call_is_that_calls(void **state)
@@ -473,6 +474,70 @@ static void calls_lie_in_their_scopes_one_behind_the_other(void **state)
     cJSON_Delete(trace);
 }
 
+/* ---- where they are made ---- */
+
+__attribute__((noinline)) static void made_here(void)
+{
+    HIP_OK(hipSetDevice(0));
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) static void made_there(void)
+{
+    HIP_OK(hipSetDevice(0));
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) static void made_once(void)
+{
+    HIP_OK(hipSetDevice(0));
+    __asm__ volatile("");
+}
+
+enum { OF_EACH = 3 };
+
+static void *make_of_each(void *unused)
+{
+    for (int i = 0; i < OF_EACH; i++) {
+        made_here();
+        made_there();
+    }
+    return unused;
+}
+
+/* A place is written once for a thread and a recording. */
+static void every_call_shows_where_it_was_made(void **state)
+{
+    (void)state;
+    for (int cycle = 0; cycle < 2; cycle++) {
+        hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+        o.spool_dir = "";
+        o.with_stack = true;
+        hb_profiler *prof = hb_profiler_create(&o);
+        assert_int_equal(hb_profiler_start(prof), HB_OK);
+        pthread_t thread;
+        for (volatile int part = 0; part < 2; part++)
+            if (part == cycle)
+                make_of_each(NULL);
+            else
+                made_once(); /* last, and then first */
+        assert_int_equal(pthread_create(&thread, NULL, make_of_each, NULL), 0);
+        pthread_join(thread, NULL);
+        cJSON *trace = capture_stop(prof);
+        int here = 0, there = 0, once = 0;
+        const cJSON *call;
+        for (int i = 0; (call = nth_event(trace, "cpu_op", "hipSetDevice", i)); i++) {
+            here += was_made_in(call, "made_here");
+            there += was_made_in(call, "made_there");
+            once += was_made_in(call, "made_once");
+        }
+        assert_int_equal(here, 2 * OF_EACH);
+        assert_int_equal(there, 2 * OF_EACH);
+        assert_int_equal(once, 1);
+        cJSON_Delete(trace);
+    }
+}
+
 /* ---- which calls are recorded ---- */
 
 static int count_calls(const cJSON *trace, const char *name)
@@ -542,6 +607,7 @@ int main(void)
         cmocka_unit_test(copies_are_work_of_their_direction),
         cmocka_unit_test(each_failure_shows_its_error),
         cmocka_unit_test(calls_lie_in_their_scopes_one_behind_the_other),
+        cmocka_unit_test(every_call_shows_where_it_was_made),
         cmocka_unit_test(calls_that_cost_or_order_work_are_recorded),
     };
     void *address = dlsym(RTLD_DEFAULT, "hipModuleLaunchKernel");

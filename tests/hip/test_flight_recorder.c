@@ -11,17 +11,22 @@
 
 static char dir[64];
 
-static hb_profiler *start_ring(void)
+static hb_profiler *start_with(hb_profiler_options o)
 {
-    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", HB_NO_EVENT_FILE);
     o.spool_dir = "";
-    o.ring_ns = 60 * INT64_C(1000000000);
-    o.trigger_hip_errors = true;
     hb_profiler *prof = hb_profiler_create(&o);
     assert_non_null(prof);
     assert_int_equal(hb_profiler_start(prof), HB_OK);
     return prof;
+}
+
+static hb_profiler *start_ring(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.ring_ns = 60 * INT64_C(1000000000);
+    o.trigger_hip_errors = true;
+    return start_with(o);
 }
 
 static void launch_and_wait(void)
@@ -117,6 +122,38 @@ static void not_ready_is_no_failure(void **state)
     hb_profiler_destroy(prof);
 }
 
+__attribute__((noinline)) static void made_here(void)
+{
+    HIP_OK(hipSetDevice(0));
+    __asm__ volatile("");
+}
+
+/* Also where the first call from there is kept no more. */
+static void every_call_shows_where_it_was_made(void **state)
+{
+    (void)state;
+    enum { STEPS = 6, KEPT = 2, SCOPES = 400000 };
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.ring_steps = KEPT;
+    o.with_stack = true;
+    hb_profiler *prof = start_with(o);
+    for (int i = 0; i < STEPS; i++) {
+        made_here();
+        for (int k = 0; k < SCOPES && i == 0; k++)
+            HB_RECORD_FUNCTION("scope") {
+            }
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    }
+    assert_int_equal(hb_profiler_dump(prof, "now"), HB_OK);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    cJSON *trace = nth_trace(0);
+    assert_int_equal(count_events(trace, "cpu_op", "hipSetDevice"), KEPT);
+    for (int i = 0; i < KEPT; i++)
+        assert_true(was_made_in(nth_event(trace, "cpu_op", "hipSetDevice", i), "made_here"));
+    cJSON_Delete(trace);
+    hb_profiler_destroy(prof);
+}
+
 static int set_up_kernels(void **state)
 {
     simhsa_set_kernel("vadd", run_kernel, SIMHSA_DEFAULT_DURATION);
@@ -128,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_call_that_fails_has_it_written, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(not_ready_is_no_failure, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(every_call_shows_where_it_was_made, make_dir, remove_dir),
     };
     setenv("SIMHSA_GPUS", "2", 1);
     capture_prepare();
