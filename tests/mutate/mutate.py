@@ -99,6 +99,11 @@ class Copy:
     def introspect(self, what):
         return json.loads(self.call(["meson", "introspect", what, str(self.build)], check=True)[1])
 
+    def absolute(self, part):
+        """Of a command that meson would call in the build's folder."""
+        path = self.build / part
+        return str(path) if "/" in part and path.is_file() else part
+
     def relative(self, name):
         return os.path.relpath(name, self.build)
 
@@ -203,15 +208,16 @@ class Asked:
             if name.endswith(tuple(others)) or not {"unit", "hip"} & {
                     suite.split(":")[-1] for suite in test["suite"]}:
                 continue
+            command = [self.copy.absolute(part) for part in test["cmd"]]
             needs = [file for target in test["depends"] for file in self.copy.files.get(target, [])]
             # A program's own file is not among what it depends on.
-            needs = sorted({*needs, *(self.copy.relative(part) for part in test["cmd"]
+            needs = sorted({*needs, *(self.copy.relative(part) for part in command
                                       if part.startswith(str(self.copy.build)))})
 
             def run():
                 self.copy.watch.forget()
                 begin = time.monotonic()
-                status, text = self.copy.call(test["cmd"], env=env, timeout=SLOWEST)
+                status, text = self.copy.call(command, env=env, timeout=SLOWEST)
                 if status:
                     why = "takes long" if status == 124 else "fails without a fault"
                     print(f"  {name} {why}: left out\n{text[-300:]}", flush=True)
@@ -220,7 +226,7 @@ class Asked:
 
             seconds, blocks = self.remembered(name, self.hash_of(f"*/*{name}.c"), run)
             if seconds is not None:
-                self.add(name, seconds, blocks, test["cmd"], needs, env)
+                self.add(name, seconds, blocks, command, needs, env)
 
     def e2e_file(self, file):
         if not (self.copy.root / "tests/e2e" / file).exists() or f"e2e {file}" in self.seconds:

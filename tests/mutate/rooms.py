@@ -35,7 +35,7 @@ ROOMS = {
     "operators": ["test_operators.py", "test_small_libraries.py", "test_rccl.py", "test_rocprofiler.py"],
     "comm": ["test_mpi.py", "test_clocks.py", "test_rccl.py"],
     "openmp": ["test_openmp.py"],
-    "hip": [*RECORDED, "test_rocprofiler.py"],
+    "hip": [*RECORDED, "test_rocprofiler.py", "test_info.py"],
     "replay": [*RECORDED, "test_sampling.py", "test_annotations.py"],
     "telemetry": ["test_telemetry.py"],
     "tfevents": WRITTEN,
