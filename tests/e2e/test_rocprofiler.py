@@ -58,13 +58,16 @@ def test_another_client_in_the_program_and_the_recorder_both_hear(tmp_path):
     assert "hipboard_hip_notes" not in trace
 
 
-@pytest.mark.parametrize("version", ["0.4.0", "0.6.0", "1.0.0"])
-def test_rccl_is_reported_in_place_of_being_interposed(tmp_path, version):
+# Also where RCCL is seen by nobody but the module that calls it.
+@pytest.mark.parametrize("version, program", [
+    *((version, ["rccl_reported"]) for version in ("0.4.0", "0.6.0", "1.0.0")),
+    ("1.0.0", ["in_module", STAND_INS / "librccl_reported.so"])])
+def test_rccl_is_reported_in_place_of_being_interposed(tmp_path, version, program):
     """Each call once, with the same rows either way, also of calls in groups; 0.4 cannot report them."""
     rows = {}
     for reports in ("interposed", "reported"):
         variables = {"RCCL_STANDIN_REPORTS": "1"} if reports == "reported" else {}
-        done, [trace] = record(tmp_path / reports, STAND_INS / "rccl_reported", "2", "1", RANK="1", WORLD_SIZE="2",
+        done, [trace] = record(tmp_path / reports, STAND_INS / program[0], *program[1:], "2", "1", RANK="1", WORLD_SIZE="2",
                                LOCAL_RANK="1", RCCL_STANDIN_ERROR="1", RCCL_CALLS_SPLIT="1", FAKE_ROCPROFILER_VERSION=version, **variables)
         assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
         assert trace["hipboard_hip_backend"] == "rocprofiler-sdk"
