@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include <hipboard/comm.h>
+
 #include "forks_with_threads.h"
 #include "record/record.h"
 #include "record/strings.h"
@@ -270,19 +272,84 @@ static void ending_twice_or_nothing_is_harmless(void **state)
     hb_scope_end(&copy);
 }
 
+static hb_site a_scopes_site = {"scope", 0, 0}, an_operators_site = {"scope", 0, 0},
+               another_site = {"scope", 0, 0}, a_calls_site = {"scope", 0, 0};
+
+/* Each way there is, and each way of an operator that has a path of its own. */
+static hb_scope begin_in_way(int way)
+{
+    static const hb_input input = {.kind = HB_INPUT_TENSOR, .dtype = HB_FLOAT32};
+    static const hb_scope_info described = {.struct_size = sizeof described, .category = "io"};
+    hb_op_info info = {0};
+    switch (way) {
+    case 0: return hb_record_function("scope");
+    case 1: return hb_record_function_site(&a_scopes_site);
+    case 2: return hb_record_annotation(hb_strings_intern("scope", 5));
+    case 3: return hb_scope_begin("scope", &described);
+    case 4: return hb_scope_begin_site(&another_site, &described);
+    case 5: return hb_op("scope", NULL);
+    case 6: return hb_op_site(&an_operators_site, &info);
+    case 7: info.sequence_number = 1; return hb_op("scope", &info);
+    case 8: info.flops = 1; return hb_op("scope", &info);
+    case 9:
+        info.inputs = &input;
+        info.num_inputs = 1;
+        return hb_op("scope", &info);
+    case 10: return hb_comm_begin("scope", NULL);
+    case 11: return hb_comm_begin_site(&a_calls_site, NULL);
+    default: return (hb_scope){0};
+    }
+}
+
+enum { WAYS = 12 };
+
+static const hb_event *nth_of(const recorded *r, const char *name, int n)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (strcmp(r->events[i].name, name) == 0 && n-- == 0) return &r->events[i].e;
+    fail_msg("there are fewer \"%s\"", name);
+    return NULL;
+}
+
+static hb_profiler *with_everything(bool with_stack)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.record_shapes = o.with_flops = true;
+    o.with_stack = with_stack;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    return prof;
+}
+
+/* Each way twice, since later ones may be quicker. */
 static void ranges_pop_only_ranges(void **state)
 {
     (void)state;
-    hb_profiler *prof = record_all();
-    hb_range_push("range");
-    hb_scope s = hb_record_function("scope");
-    hb_range_pop(); /* the innermost is no range */
-    hb_scope_end(&s);
-    hb_range_pop();
-    recorded r = stop_and_read(prof);
-    assert_true(within(must_find(&r, "scope"), must_find(&r, "range")));
-    recorded_free(&r);
-    hb_profiler_destroy(prof);
+    for (int with_stack = 0; with_stack < 2; with_stack++) {
+        hb_profiler *prof = with_everything(with_stack);
+        for (int i = 0; i < 2 * WAYS; i++) {
+            hb_range_push("range");
+            hb_scope s = begin_in_way(i / 2);
+            hb_range_pop(); /* the innermost is no range */
+            HB_RECORD_FUNCTION("within both") {
+            }
+            hb_scope_end(&s);
+            HB_RECORD_FUNCTION("within the range") {
+            }
+            hb_range_pop();
+        }
+        recorded r = stop_and_read(prof);
+        for (int i = 0; i < 2 * WAYS; i++) {
+            const hb_event *scope = nth_of(&r, "scope", i), *range = nth_of(&r, "range", i);
+            const hb_event *after = nth_of(&r, "within the range", i);
+            assert_true(within(nth_of(&r, "within both", i), scope));
+            assert_true(within(scope, range) && within(after, range) && !within(after, scope));
+        }
+        assert_int_equal(lost_of(prof).unbalanced, 0);
+        recorded_free(&r);
+        hb_profiler_destroy(prof);
+    }
 }
 
 static void *end_it(void *arg)
