@@ -224,6 +224,44 @@ static void little_address_space_will_do(void **state)
     assert_int_equal(traced_operators(), OPERATORS);
 }
 
+/* Names have a sixteenth of it, as a power of two: 16 MiB. One that is known stays. */
+static int with_more_names_than_room(void)
+{
+    enum { NAMES = 40, LENGTH = 512 << 10, ROOM = 16 << 20 };
+    struct rlimit little = {400 << 20, 400 << 20};
+    char *name = malloc(LENGTH + 1);
+    hb_lost lost = {.struct_size = sizeof lost};
+    if (!name) return 2;
+    memset(name, 'x', LENGTH);
+    name[LENGTH] = '\0';
+    setrlimit(RLIMIT_AS, &little);
+    hb_profiler *prof = profiler(0);
+    if (hb_profiler_start(prof) != HB_OK) return 3;
+    operators(1);
+    for (int i = 0; i < NAMES; i++) {
+        name[0] = (char)('0' + i);
+        HB_RECORD_FUNCTION_NAMED(name) {
+        }
+    }
+    operators(OPERATORS - 1);
+    hb_result result = hb_profiler_stop(prof);
+    hb_profiler_lost(prof, &lost);
+    hb_profiler_destroy(prof);
+    free(name);
+    fprintf(stderr, "%d names were dropped\n", (int)lost.strings_full);
+    return result == HB_OK && lost.strings_full == NAMES - (ROOM / LENGTH - 1) ? 0 : 1;
+}
+
+static void names_beyond_their_room_are_dropped_and_counted(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* they need terabytes */
+#endif
+    assert_int_equal(in_child(with_more_names_than_room), 0);
+    assert_int_equal(traced_operators(), OPERATORS);
+}
+
 /* ---- messages and signals ---- */
 
 static int unheard(void)
@@ -351,6 +389,7 @@ int main(void)
         IN_DIR(a_limit_on_the_size_of_files_is_an_error),
         IN_DIR(what_can_not_be_written_is_said_once_and_given_up),
         IN_DIR(little_address_space_will_do),
+        IN_DIR(names_beyond_their_room_are_dropped_and_counted),
         IN_DIR(nobody_reading_the_messages_is_no_end),
         IN_DIR(a_storm_of_signals_loses_nothing),
         IN_DIR(a_removed_log_directory_is_made_again),
