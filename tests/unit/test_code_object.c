@@ -275,7 +275,8 @@ static void test_damaged_files(void **state)
         bad[at] ^= 0xff;
         hb_code_objects_scan(bad, sizeof good, take, &s);
         memcpy(cut, &good, at + 1);
-        hb_code_objects_scan(cut, at + 1, take, &s);
+        /* one whose header is whole is one, whatever is left of it */
+        assert_int_equal(hb_code_objects_scan(cut, at + 1, take, &s), at + 1 >= sizeof(Elf64_Ehdr));
         free(bad);
         free(cut);
     }

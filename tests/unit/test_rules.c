@@ -16,6 +16,7 @@
 #include "rules/advice.h"
 #include "rules/call_class.h"
 #include "rules/categories.h"
+#include "rules/collective_names.h"
 #include "rules/name_class.h"
 #include "rules/step_roles.h"
 
@@ -378,6 +379,32 @@ static void one_process_that_feeds_several_gpus_is_told(void **state)
     }
 }
 
+/* Of those that the plugin knows, and of those that it does not. */
+static void collectives_have_the_plugins_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *call, *gloo, *rccl, *mpi;
+    } cases[] = {
+        {"ncclAllReduce", "gloo:all_reduce", "nccl:all_reduce", "mpi:all_reduce"},
+        {"MPI_Ireduce_scatter", "gloo:reduce_scatter", "nccl:reduce_scatter", "mpi:reduce_scatter"},
+        {"MPI_Barrier", "gloo:all_reduce", "nccl:all_reduce", "mpi:barrier"},
+        {"my:bcast", "gloo:broadcast", "nccl:broadcast", "mpi:broadcast"},
+        {"MPI_Alltoallv", "", "", ""},
+        {"ncclGather", "", "", ""},
+        {"scatter", "", "", ""},
+        {"coalesced", "", "", ""},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        const hb_collective_name *c = hb_collective_of(str(cases[i].call));
+        assert_non_null(c);
+        assert_string_equal(c->plugin, cases[i].gloo);
+        assert_string_equal(c->rccl, cases[i].rccl);
+        assert_string_equal(c->mpi, cases[i].mpi);
+    }
+    assert_null(hb_collective_of(str("MPI_Send")));
+}
+
 static void collectives_through_the_host_are_told(void **state)
 {
     (void)state;
@@ -559,6 +586,7 @@ int main(void)
         cmocka_unit_test(roles_have_the_plugins_titles),
         cmocka_unit_test(a_sentence_takes_its_facts_in_order),
         cmocka_unit_test(one_process_that_feeds_several_gpus_is_told),
+        cmocka_unit_test(collectives_have_the_plugins_names),
         cmocka_unit_test(collectives_through_the_host_are_told),
         cmocka_unit_test(matrix_products_without_matrix_cores_are_told),
         cmocka_unit_test(single_precision_is_told),
