@@ -360,10 +360,11 @@ static bool take_windows_path(cursor *c)
 
 /* ---- addresses ---- */
 
-/* Four numbers up to 255, not of this machine or of none. */
+/* Four numbers up to 255, not of this machine or of none; of five they are a version's. */
 static bool take_ip(cursor *c)
 {
     uint32_t i = c->at, first = 0;
+    if (i >= 2 && c->text.s[i - 1] == '.' && isdigit((unsigned char)c->text.s[i - 2])) return false;
     for (int k = 0; k < 4; k++) {
         uint32_t value = 0, digits = 0;
         for (; isdigit((unsigned char)at(c, i)) && digits < 4; digits++)
@@ -381,18 +382,21 @@ static bool take_ip(cursor *c)
     return true;
 }
 
-/* Six bytes of two digits. */
+/* Six bytes of two digits, or more, as InfiniBand's have. */
 static bool take_mac(cursor *c)
 {
-    enum { SIZE = 17 };
-    char separator = at(c, c->at + 2);
-    if (c->text.len - c->at < SIZE || !is_one_of(separator, ":-")) return false;
-    for (uint32_t i = 0; i < SIZE; i++) {
-        char b = at(c, c->at + i);
-        if (i % 3 == 2 ? b != separator : !isxdigit((unsigned char)b)) return false;
+    enum { LEAST = 6 };
+    uint32_t end = c->at, bytes = 0;
+    char separator = at(c, end + 2);
+    if (!is_one_of(separator, ":-")) return false;
+    while (isxdigit((unsigned char)at(c, end)) && isxdigit((unsigned char)at(c, end + 1))) {
+        end += 2;
+        bytes++;
+        if (at(c, end) != separator || !isxdigit((unsigned char)at(c, end + 1))) break;
+        end++;
     }
-    if (is_word(at(c, c->at + SIZE)) || at(c, c->at + SIZE) == separator) return false;
-    replace(c, HB_REDACTED_ADDRESS, c->at, c->at + SIZE);
+    if (bytes < LEAST || is_word(at(c, end))) return false;
+    replace(c, HB_REDACTED_ADDRESS, c->at, end);
     return true;
 }
 
@@ -404,6 +408,8 @@ static bool take_mail(cursor *c, uint32_t begin, uint32_t end)
     for (; isalnum((unsigned char)at(c, i)) || is_one_of(at(c, i), ".-"); i++)
         dots += at(c, i) == '.' && isalpha((unsigned char)at(c, i + 1));
     if (!dots) return false;
+    while (is_one_of(at(c, i - 1), ".-")) /* of the sentence */
+        i--;
     replace(c, HB_REDACTED_ADDRESS, begin, i);
     return true;
 }
