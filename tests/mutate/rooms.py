@@ -54,7 +54,7 @@ ROOMS = {
     "insight": VIEWS,
     "logdir": [*COMMANDS, "test_pack.py"],
     "ranks": [*RANKS, "test_rank_numbers.py", "test_rank_lateness.py", "test_rank_stories.py",
-              "test_rank_digests.py", "test_view_ranks.py", "test_null_arguments.py"],
+              "test_rank_digests.py", "test_view_ranks.py", "test_clocks.py", "test_null_arguments.py"],
     "compare": ["test_whole_outputs.py", "test_texts_compare.py", "test_compare.py"],
     "check": COMMANDS,
     "convert": ["test_whole_files.py", "test_convert.py", "test_convert_parts.py", "test_check.py", "test_view.py", "test_null_arguments.py"],
