@@ -3,6 +3,7 @@
 definitions of share/doc/hipboard/ranks.md alone."""
 import collections
 import json
+import math
 import random
 import statistics
 import subprocess
@@ -280,28 +281,42 @@ def test_limits_are_of_the_numbers(tmp_path):
     assert limit(tmp_path / "job", "missing_ranks > 0") == 1
 
 
+def write_steps(directory, times):
+    """Of each rank how long its steps take, from the fifth on."""
+    directory.mkdir()
+    for rank, own in enumerate(times):
+        events = [made_ranks.EVENT % ("user_annotation", f"ProfilerStep#{step + 5}", rank, 1000 + 2000 * step, took, step + 1, "")
+                  for step, took in enumerate(own)]
+        (directory / f"node_{rank}.1.pt.trace.json").write_text(
+            '{"schemaVersion":1,"distributedInfo":{"backend":"mpi","rank":%d,"world_size":2},"traceEvents":[%s]}' % (
+                rank, ",".join(events)))
+
+
 @pytest.mark.parametrize("more, at", [(0, None), (300, 6), (-300, 6), (300, 8), (300, 11)])
 def test_where_steps_begin_to_take_another_time(more, at, tmp_path):
     """Of twelve; three at least have to be on each side."""
-    chance, times = random.Random(2), []
-    (tmp_path / "job").mkdir()
-    for rank in range(2):
-        events, now = [], 1000
-        for step in range(12):
-            took = 1000 + chance.randrange(20) + (more if at is not None and step >= at else 0)
-            events.append(made_ranks.EVENT % ("user_annotation", f"ProfilerStep#{step + 5}", rank, now, took, step + 1, ""))
-            times.append(took)
-            now += 2000
-        (tmp_path / f"job/node_{rank}.1.pt.trace.json").write_text(
-            '{"schemaVersion":1,"distributedInfo":{"backend":"mpi","rank":%d,"world_size":2},"traceEvents":[%s]}' % (
-                rank, ",".join(events)))
-    longest = [max(pair) for pair in zip(times[:12], times[12:])]
+    chance = random.Random(2)
+    times = [[1000 + chance.randrange(20) + (more if at is not None and step >= at else 0) for step in range(12)]
+             for _ in range(2)]
+    write_steps(tmp_path / "job", times)
+    longest = [max(pair) for pair in zip(*times)]
     change = study(tmp_path / "job")["change"]
     if at in (None, 11):
         assert change is None
     else:
         assert change == {"step": at + 5, "before_us": statistics.median(longest[:at]),
                           "after_us": statistics.median(longest[at:])}
+
+
+@pytest.mark.parametrize("apart, least", [(20, 5 * 1.4826 / math.sqrt(2) * 20), (2, .05 * 1001)])
+def test_what_is_noise_is_no_change(apart, least, tmp_path):
+    """Steps take turns: each is so far from the next. A change is five times that noise, as their differences tell
+    it (1.4826: of a median to a standard deviation), and a twentieth of a step."""
+    for name, more in ("less", int(least)), ("more", int(least) + 1):
+        times = [[1000 + step % 2 * apart + (more if step >= 6 else 0) for step in range(12)]] * 2
+        write_steps(tmp_path / name, times)
+        change = study(tmp_path / name)["change"]
+        assert (change and change["step"]) == (11 if name == "more" else None)
 
 
 def test_cycles_of_a_rank_are_in_the_order_of_time(tmp_path):
