@@ -319,6 +319,40 @@ def test_what_is_noise_is_no_change(apart, least, tmp_path):
         assert (change and change["step"]) == (11 if name == "more" else None)
 
 
+def aligned(job, out, how):
+    return subprocess.run([BUILD / "tools/hipboard/hipboard", "convert", "--align", how, "-o", out, job], capture_output=True, text=True)
+
+
+def collectives_of(path):
+    return [(e["ts"], e["ts"] + e["dur"]) for e in json.loads(path.read_text())["traceEvents"] if e["name"] == "gloo:all_reduce"]
+
+
+def test_clocks_stand_where_collectives_leave_the_most_room(tmp_path):
+    """A node three seconds ahead: nobody has left before all have come, so each collective bounds what it is."""
+    made_ranks.write(tmp_path / "job", 4, per_node=2, clock=lambda node: 3e6 * node, steps=8)
+    assert aligned(tmp_path / "job", tmp_path / "out", "collectives").returncode == 0
+    ranks = [collectives_of(path) for path in sorted((tmp_path / "job").iterdir())]
+    least = max(own[0] - other[1] for a in ranks[:2] for b in ranks[2:] for own, other in zip(a, b))
+    most = min(own[1] - other[0] for a in ranks[:2] for b in ranks[2:] for own, other in zip(a, b))
+    told = [json.loads(path.read_text()).get("hipboard_clock") for path in sorted((tmp_path / "out").iterdir())]
+    assert told[:2] == [None, None] and told[2] == told[3] and least < -3e6 < most
+    assert (told[2]["method"], told[2]["reference_rank"], told[2]["drift_ps_per_s"]) == ("collectives", 0, 0)
+    assert told[2]["offset_ns"] == pytest.approx(500 * (least + most), abs=1.5)
+    # A little more than if no clock could drift.
+    assert 500 * (most - least) <= told[2]["bound_ns"] < 510 * (most - least)
+
+
+def test_clocks_that_nothing_compares_are_refused(tmp_path):
+    made_ranks.write(tmp_path / "job", 4, per_node=2, clock=lambda node: 3e6 * node)
+    for path in (tmp_path / "job").glob("node1_*"):
+        path.write_text(path.read_text().replace("gloo:all_reduce", "its own"))
+    done = aligned(tmp_path / "job", tmp_path / "out", "collectives")
+    assert done.returncode == 1 and not (tmp_path / "out").exists()
+    assert "no blocking collective of all has ranks of both node1 and node0" in done.stderr
+    assert aligned(tmp_path / "job", tmp_path / "out", "force").returncode == 0
+    assert not [path for path in (tmp_path / "out").iterdir() if "hipboard_clock" in path.read_text()]
+
+
 def test_cycles_of_a_rank_are_in_the_order_of_time(tmp_path):
     """Whatever their files are called: what has no number is the same one by its place in the same cycle."""
     tmp_path.joinpath("job").mkdir()
