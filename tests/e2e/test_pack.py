@@ -99,7 +99,8 @@ def test_every_byte_comes_back_and_any_unzip_reads_it(runs, tmp_path):
     run(HIPBOARD, "unpack", pack, "-o", tmp_path / "out")
     assert files(tmp_path / "out") == kept
     again = tmp_path / "again.hbpack"
-    run(HIPBOARD, "pack", runs, "-o", again)
+    said = run(HIPBOARD, "pack", runs, "-o", again)
+    assert said == f"{len(kept)} files -> {again}, {pack.stat().st_size / 1e6:.1f} MB\n"
     assert again.read_bytes() == pack.read_bytes()
 
 

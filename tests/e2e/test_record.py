@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from server import TensorBoard
-from support import BUILD, ROOT, check_pftrace_beside, recover_when_dead
+from support import BUILD, ROOT, check_pftrace_beside, recover_when_dead, run
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 PLAIN = BUILD / "tests/hip/plain"
@@ -176,6 +176,22 @@ def test_a_program_without_hip_keeps_its_output_and_status_and_is_explained(tmp_
     assert own == "err"
     assert said.startswith("hipboard: nothing was recorded of ") and "no HIP call" in said
     assert not list(tmp_path.iterdir())
+
+
+def test_why_nothing_was_recorded_of_a_program(tmp_path):
+    """Of a script that is shorter than an ELF file's head, of static programs and of one that is none."""
+    source, static, plain = tmp_path / "a.c", tmp_path / "static", tmp_path / "plain"
+    source.write_text("int main(void) { return 3; }")
+    run("cc", "-static", source, "-o", static)
+    run("cc", source, "-o", plain)
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\nexit 3\n")
+    script.chmod(0o755)
+    for program, why in [(script, "no HIP call"), (plain, "no HIP call"), (static, "it is statically linked")]:
+        done = record("-o", tmp_path / "out", "--", program)
+        assert done.returncode == 3
+        assert done.stderr.startswith(f"hipboard: nothing was recorded of {program}: ") and why in done.stderr
+        assert done.stderr.count("statically") == why.count("statically")
 
 
 @needs_gpu

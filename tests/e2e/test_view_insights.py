@@ -36,6 +36,24 @@ def test_an_mi250s_matrix_cores():
     assert "other" not in classes
 
 
+def test_kernels_of_one_class_with_and_without_matrix_cores(tmp_path):
+    kernels = [("Cijk_Alik_Bljk_SB_MT64x32x32_MI16x16x1", 50), ("ampere_sgemm_128x64_tn", 30), ("my_gemm", 15),
+               ("relu", 5)]
+    path = tmp_path / "classes.json"
+    path.write_text(json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 100 * i, "dur": dur,
+         "args": {"device": 0, "stream": 7, "correlation": i + 1}} for i, (name, dur) in enumerate(kernels)]}))
+    tables = view("classes", path)
+    assert {row["Kernel"]: row["Matrix"] for row in tables["Kernels"]} == {
+        kernels[0][0]: "yes", kernels[1][0]: "no", "my_gemm": "unknown", "relu": "unknown"}
+    [gemm, relu] = tables["Kernel classes"]
+    assert [gemm[name] for name in ("Class", "Kernels", "Calls", "Total (us)", "Share (%)")] == ["gemm", 3, 3, 95, 95]
+    parts = {name: value for name, value in gemm.items() if name not in ("Class", "Kernels", "Calls", "Total (us)",
+                                                                         "Share (%)")}
+    assert list(parts.values()) == pytest.approx([5000 / 95, 3000 / 95, 1500 / 95]), parts
+    assert relu["Class"] == "elementwise" and [relu[name] for name in parts] == [None] * 3
+
+
 def test_what_an_mi250_waited_for():
     tables = view("gpu", MI250)
     [gpu] = tables["GPU time"]
