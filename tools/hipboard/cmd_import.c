@@ -35,13 +35,13 @@ static const char *take_operators(void *to, const char *text)
     return NULL;
 }
 
-/* "2026-11-23T07:30:00", with a fraction and "Z", which changes nothing: it is UTC. */
 /* As hb_import_options has it. */
 static bool is_between_1970_and_2043(int64_t seconds)
 {
     return seconds >= 0 && seconds < INT64_MAX / 4 / 1000000000;
 }
 
+/* "2026-11-23T07:30:00", with a fraction and "Z", which changes nothing: it is UTC. */
 static bool parse_time(const char *text, int64_t *ns)
 {
     struct tm tm = {0};

@@ -54,10 +54,10 @@ const char *take_size(void *to, const char *text)
     char *end;
     double value = strtod(text, &end);
     const char *unit = *end ? strchr(units, *end) : NULL;
-    if (end == text || !(value > 0) || value > 1e15 || (*end && (!unit || end[1])))
-        return "expected as in 100M";
     for (const char *u = units; unit && u <= unit; u++)
         value *= 1024;
+    if (end == text || !(value > 0 && value <= 1e15) || (*end && (!unit || end[1])))
+        return "expected as in 100M";
     *(uint64_t *)to = (uint64_t)value;
     return NULL;
 }
