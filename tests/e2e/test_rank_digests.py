@@ -155,6 +155,22 @@ def test_without_steps_the_whole_is_one(tmp_path):
     assert [s["step"] for s in steps] == ["0"] * 3 and all(s["us"]["Step"] > 0 for s in steps)
 
 
+def test_views_of_digests(job):
+    """They know steps, and nothing that stands in them."""
+    traces, digests = job
+    for view in "overview", "steps":
+        text = hipboard("view", "--view", view, digests).stdout
+        assert text == hipboard("view", digests).stdout and text.startswith(f"{5 * RANKS} steps in {RANKS} traces")
+    assert hipboard("view", "--view", "steps", traces).stdout.count(" steps in ") == 1
+    assert hipboard("view", "--view", "operator", traces).stdout.count("\nOperator") >= 1
+    for view in "operator", "kernel", "memory", "module", "gpu", "classes":
+        done = hipboard("view", "--view", view, digests, status=1)
+        assert done.stderr == ("hipboard view: digests have the views overview and steps; for "
+                               f"{view} give the traces\n") and not done.stdout
+    done = hipboard("view", "--view", "distributed", digests, status=1)
+    assert done.stderr.endswith("for distributed give the traces, or ask `hipboard ranks`\n")
+
+
 def test_damaged_digests_are_said(job, tmp_path):
     _, digests = job
     cut = tmp_path / "cut.hbranks"

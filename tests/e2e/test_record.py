@@ -178,6 +178,48 @@ def test_a_program_without_hip_keeps_its_output_and_status_and_is_explained(tmp_
     assert not list(tmp_path.iterdir())
 
 
+def test_a_program_has_the_signals_that_its_caller_gave_it(tmp_path):
+    program = ["grep", "^Sig[BIC]", "/proc/self/status"]
+
+    def block_and_ignore():
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    for given in None, block_and_ignore:
+        said = [subprocess.run([*before, *program], capture_output=True, text=True, timeout=600, preexec_fn=given).stdout
+                for before in ([], [HIPBOARD, "record", "-o", tmp_path, "--"])]
+        # Two are the C library's own, in programs with threads.
+        alone, recorded = [{line.split()[0]: int(line.split()[1], 16) & ~(3 << 31) for line in text.splitlines()}
+                           for text in said]
+        assert recorded == alone and alone["SigBlk:"] == (0x4200 if given else 0)
+
+
+RANGES = """#include <dlfcn.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int (*push)(const char *) = (int (*)(const char *))dlsym(RTLD_DEFAULT, "roctxRangePushA");
+    int (*pop)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "roctxRangePop");
+    for (int i = 1; i < argc; i++)
+        push(argv[i]), usleep(1000), pop();
+    return 0;
+}
+"""
+
+
+def test_ranges_are_steps_by_a_number_alone(tmp_path):
+    """Of a program that marks by roctx, and has no HIP."""
+    subprocess.run(["cc", "-x", "c", "-", "-o", tmp_path / "ranges"], input=RANGES, text=True, check=True)
+    names = ["ProfilerStep#", "ProfilerStep#5x", "ProfilerStep# x", "Profiler", "ProfilerStep#5", "a", "ProfilerStep#6"]
+    done = record("-o", tmp_path / "out", "--", tmp_path / "ranges", *names)
+    assert (done.returncode, done.stderr) == (0, "")
+    [trace] = traces(tmp_path / "out")
+    shown = {e["name"]: e["cat"] for e in trace if e["ph"] == "X" and e["name"] in names}
+    assert list(shown) == names
+    assert [name for name in names if shown[name] == "user_annotation"] == ["ProfilerStep#5", "ProfilerStep#6"]
+
+
 def test_why_nothing_was_recorded_of_a_program(tmp_path):
     """Of a script that is shorter than an ELF file's head, of static programs and of one that is none."""
     source, static, plain = tmp_path / "a.c", tmp_path / "static", tmp_path / "plain"
