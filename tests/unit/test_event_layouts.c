@@ -364,6 +364,39 @@ static char *random_event(void)
 }
 
 /* An event is the same whatever stood before it. */
+/* What is odd in itself is not remembered, and has nothing of what was, which is as long. */
+static void odd_texts_have_nothing_of_the_one_before(void **state)
+{
+    static const char *const names[] = {"ab cd",  "ef gh",  "ij kl", "ab cd",  "ef gh",
+                                        "ab\tcd", "ab cd",  "ab cd", "ab\ncd", "ef gh",
+                                        "ab\1cd", "ab\1cd", "ab cd"};
+    hb_buf text;
+    (void)state;
+    hb_buf_init(&text, (size_t)1 << 20);
+    hb_buf_str(&text, "{\"traceEvents\": [");
+    for (unsigned i = 0; i < HB_ARRAY_LEN(names); i++)
+        hb_buf_printf(
+            &text,
+            "%s{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"%s\", \"pid\": 1, \"tid\": 2, "
+            "\"ts\": %u, \"dur\": 1, \"args\": {\"External id\": %u, \"Input type\": [\"%s\"]}}",
+            i ? ", " : "", i % 2 ? "op" : names[i], i, i, names[i]);
+    hb_buf_str(&text, "]}");
+    hb_trace trace;
+    hb_read_report report;
+    hb_read_options options = {0};
+    assert_int_equal(hb_read_trace_memory(text.data, text.size, &options, &trace, &report), HB_OK);
+    assert_int_equal(trace.rows.count, HB_ARRAY_LEN(names));
+    for (uint32_t i = 0; i < trace.rows.count; i++) {
+        char types[32];
+        const hb_row *row = hb_trace_row(&trace, i);
+        snprintf(types, sizeof types, "[\"%s\"]", names[i]);
+        assert_string_equal(text_of(&trace, row->name), i % 2 ? "op" : names[i]);
+        assert_string_equal(text_of(&trace, hb_trace_op(&trace, row)->types), types);
+    }
+    hb_trace_free(&trace);
+    hb_buf_free(&text);
+}
+
 static void an_event_is_read_as_if_it_were_alone(void **state)
 {
     enum { EVENTS = 6000 };
@@ -389,6 +422,7 @@ int main(void)
         cmocka_unit_test(defects_of_every_form),
         cmocka_unit_test(what_is_too_much_to_remember),
         cmocka_unit_test(texts_are_those_of_the_trace),
+        cmocka_unit_test(odd_texts_have_nothing_of_the_one_before),
         cmocka_unit_test(an_event_is_read_as_if_it_were_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

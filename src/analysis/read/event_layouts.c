@@ -102,20 +102,21 @@ static void swap(remembered *pair)
     pair[1] = last;
 }
 
-/* Keeps a value and the character behind it, in place of the older one. */
-static void remember(hb_layouts *l, remembered *pair, const char *p, const hb_value *value,
-                     const char *end)
+/* Keeps a value and the character behind it, in place of the older one; what is then known of its
+ * text. NULL: it is not kept. */
+static hb_seen_text *remember(hb_layouts *l, remembered *pair, const char *p, const hb_value *value,
+                              const char *end)
 {
     size_t size = (size_t)(end - p) + 1;
     swap(pair);
     remembered *r = &pair[0];
     r->size = 0;
-    if (size > MAX_VALUE) return;
+    if (size > MAX_VALUE) return NULL;
     if (size + PADDING > r->capacity) {
         size_t capacity = size + size / 2 + PADDING;
-        if (l->remembered_bytes + capacity > MAX_REMEMBERED) return;
+        if (l->remembered_bytes + capacity > MAX_REMEMBERED) return NULL;
         char *text = realloc(r->text, capacity);
-        if (!text) return;
+        if (!text) return NULL;
         l->remembered_bytes += capacity - r->capacity;
         memset(text, 0, capacity);
         r->text = text;
@@ -126,6 +127,7 @@ static void remember(hb_layouts *l, remembered *pair, const char *p, const hb_va
     r->type = value->type;
     r->escaped = value->escaped;
     r->known = (hb_seen_text){0};
+    return &r->known;
 }
 
 static inline bool is_again(const remembered *r, const char *p)
@@ -148,7 +150,7 @@ static void watch_defect(void *context, hb_json_defect defect, const char *at)
 }
 
 static HB_COLD const char *scan_new_value(hb_layouts *l, hb_scan *scan, const char *p,
-                                          remembered *pair, hb_value *value)
+                                          remembered *pair, hb_value *value, hb_seen_text **known)
 {
     watched_defects watched = {scan->defect, scan->context, false};
     scan->defect = watch_defect;
@@ -156,7 +158,8 @@ static HB_COLD const char *scan_new_value(hb_layouts *l, hb_scan *scan, const ch
     const char *end = hb_scan_value(scan, p, value);
     scan->defect = watched.defect;
     scan->context = watched.context;
-    if (end && !watched.any && end < scan->end) remember(l, pair, p, value, end);
+    bool plain = end && !watched.any && end < scan->end;
+    *known = plain ? remember(l, pair, p, value, end) : NULL;
     return end;
 }
 
@@ -165,11 +168,7 @@ static inline const char *match_value(hb_layouts *l, hb_scan *scan, const char *
                                       hb_value *value, hb_seen_text **known)
 {
     if (HB_UNLIKELY(!is_again(&pair[0], p))) {
-        if (!is_again(&pair[1], p)) {
-            const char *end = scan_new_value(l, scan, p, pair, value);
-            *known = end && pair[0].size == (size_t)(end - p) + 1 ? &pair[0].known : NULL;
-            return end;
-        }
+        if (!is_again(&pair[1], p)) return scan_new_value(l, scan, p, pair, value, known);
         swap(pair);
     }
     remembered *r = &pair[0];
