@@ -80,9 +80,9 @@ def expected(events, steps=None, time=None, of_steps=0, of_us=0):
             for a, b in zip(bounds, bounds[1:])]
 
 
-def converted(events, directory, *options):
+def converted(events, directory, *options, **members):
     file = directory / "trace.json"
-    file.write_text(json.dumps({"traceEvents": events}))
+    file.write_text(json.dumps({**members, "traceEvents": events}))
     said = json.loads(run(HIPBOARD, "convert", file, "-o", directory / "out", "--json", "--force", *options))
     return [(Path(path).stat().st_size, json.loads(Path(path).read_text())["traceEvents"]) for path in said["files"]]
 
@@ -131,6 +131,27 @@ def test_an_event_is_in_the_part_of_its_call(choice, options, tmp_path):
         assert flows <= {"forward_backward" if whole else "fwdbwd"}
         assert [(e["ts"], e["dur"]) for e in file if e.get("cat") == "kernel"] == \
                [(e["ts"], e["dur"]) for e in part if e.get("cat") == "kernel"]
+
+
+@pytest.mark.parametrize("choice, options", [CHOICES[i] for i in (0, 5, 6, 9, 13, 16)],
+                         ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_parts_of_times_that_are_taken_back(choice, options, tmp_path):
+    """Cut by the times that the file has; then all of them become what they were before a clock was corrected."""
+    events = training()
+    clock = {"method": "collectives", "reference_rank": 0, "applied": True, "at_ns": 0, "offset_ns": 250_500,
+             "drift_ps_per_s": 0, "bound_ns": 10}
+    files = converted(events, tmp_path, "--align", "none", *options, baseTimeNanoseconds=0, hipboard_clock=clock)
+    parts = expected(events, **choice)
+    assert len(files) == len(parts)
+    for (_, file), (start, end, part) in zip(files, parts):
+        for event, was in zip(file, part, strict=True):
+            assert event["name"] == was["name"]
+            if event.get("cat") == "Trace":
+                first = max(400, start)
+                last = max(min(8400, end), first + 1)
+                assert (event["ts"], event["ts"] + event["dur"]) == pytest.approx((first - 250.5, last - 250.5))
+            elif "ts" in was:
+                assert (event["ts"], event.get("dur")) == pytest.approx((was["ts"] - 250.5, was.get("dur")))
 
 
 @pytest.mark.parametrize("limit", [2000, 3500, 5000, 9000])
