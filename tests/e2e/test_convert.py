@@ -161,6 +161,21 @@ def test_operators_that_come_again_are_no_steps(tmp_path):
     assert found("cpu_op") == ("one for all: nothing tells of steps", [0])
 
 
+@pytest.mark.parametrize("ranges, kernels, taken", [((3, 5), 0, 1), ((5, 3), 0, 0), ((4, 4), 0, 0), ((3, 5), 1, 0)])
+def test_steps_of_several_processes(ranges, kernels, taken, tmp_path):
+    """Those of the one that has most to do: work of devices, which is the first one's, or else ranges."""
+    events = [{"ph": "X", "cat": "user_annotation", "name": f"step {10 * process + i}", "pid": 11 + process, "tid": 7 + process,
+               "ts": 10_000 * i + 500 * process, "dur": 9000, "args": {}} for process in range(2) for i in range(ranges[process])]
+    events += [{"ph": "X", "cat": "kernel", "name": "kernel", "pid": 0, "tid": 20, "ts": 100, "dur": 80, "args": {"device": 0}}] * kernels
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    said = json.loads(run(HIPBOARD, "convert", "--find-steps", "--json", path, "-o", tmp_path / "out"))
+    trace = json.loads(Path(said["files"][0]).read_text())
+    steps = [(e["name"], e["pid"], e["ts"]) for e in trace["traceEvents"] if e["name"].startswith("ProfilerStep#")]
+    assert trace["hipboard_steps"]["rule"] == "ranges whose names count steps"
+    assert steps == [(f"ProfilerStep#{10 * taken + i}", 11 + taken, 10_000 * i + 500 * taken) for i in range(ranges[taken])]
+
+
 def write_counters(path, kernels, counters):
     """A table as `rocprofv3 --pmc` writes it, of these kernels' names, one after the other."""
     head = ('"Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size","Kernel_Id",'
