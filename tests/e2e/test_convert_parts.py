@@ -2,6 +2,7 @@
 """`hipboard convert`, files of a part of a trace: which event comes into which, beside the plainest way to say it."""
 import json
 import math
+import random
 import subprocess
 from pathlib import Path
 
@@ -202,3 +203,59 @@ def test_a_part_that_is_not_there_is_told(options, message, tmp_path):
 def test_the_time_asked_for_may_be_empty(tmp_path):
     [(_, events)] = converted(training(), tmp_path, "--time", "100:")
     assert [event["name"] for event in events] == ["process_name", "PyTorch Profiler (0)"]
+
+
+def profile(path):
+    from torch_tb_profiler.profiler.data import RunProfileData
+    return RunProfileData.parse("worker", "1", str(path), str(path.parent))
+
+
+def random_steps(chance):
+    """Of a few microseconds, so that what begins and ends together comes often."""
+    events, at, number = [], 10, 0
+    for i in range(chance.randint(1, 4)):
+        took = chance.choice([0, 1, 2, 5])
+        events.append(x("user_annotation", f"ProfilerStep#{i}", at, took))
+        at += took + chance.choice([0, 0, 1, 3])
+    for _ in range(chance.randint(0, 5)):
+        number += 1
+        call = chance.randint(5, at + 2)
+        if chance.random() < .8:
+            events.append(x("cuda_runtime", "hipLaunchKernel", call, chance.choice([.25, 1]), correlation=number))
+        events.append(x("kernel", "k", call + chance.choice([-3, 0, 1, 4, 9]), chance.choice([0, 1, 4, 12]), tid=7, device=0,
+                        stream=7, correlation=number))
+    chance.shuffle(events)
+    return events
+
+
+def lengths_of_steps(events, file):
+    """{number: length}, as the plugin has it; it leaves out the last ones that have no work."""
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({"traceEvents": events}))
+    shown = profile(file)
+    return dict(zip(shown.steps_names, (cost.costs[-1] for cost in shown.steps_costs)))
+
+
+def numbers_of(events):
+    steps = [e for e in events if e["name"].startswith("ProfilerStep") and e["cat"] == "user_annotation"]
+    return [e["name"].split("#")[1] for e in sorted(steps, key=lambda e: e["ts"])]
+
+
+def test_the_plugin_finds_a_length_of_each_step(tmp_path):
+    """It moves their borders to the end of the work that was begun in them, and divides by what is left: a step that
+    is swallowed by the work of those before it is none, and no other is hidden."""
+    chance, hidden, file = random.Random(5), 0, tmp_path / "r/w.1.pt.trace.json"
+    for number in range(30):
+        events = random_steps(chance)
+        [(_, made)] = converted(events, tmp_path)
+        lengths, kept = lengths_of_steps(made, file), numbers_of(made)
+        assert list(lengths) == kept[:len(lengths)] and all(length > 0 for length in lengths.values()), (number, events)
+        away = set(numbers_of(events)) - set(kept)
+        if not away:
+            continue
+        hidden += len(away)
+        for event in made:
+            event["cat"] = "user_annotation" if event["name"].startswith("ProfilerStep") else event["cat"]
+        lengths = lengths_of_steps(made, file)
+        assert all(lengths.get(step, 0) <= 0 for step in away), (number, events)
+    assert hidden > 4
