@@ -10,7 +10,7 @@
 
 typedef struct step {
     hb_item *item;
-    double start, end, work_start, work_end;
+    double start, end, work_end;
     bool works;
 } step;
 
@@ -18,7 +18,6 @@ typedef struct steps {
     hb_plan *plan;
     step *list;
     size_t count;
-    double stray_end; /* of work that belongs to no step, before the first step's */
 } steps;
 
 static int compare_steps(const void *a, const void *b)
@@ -66,7 +65,6 @@ static step *step_of_work(steps *s, const hb_item *work)
 static void add_work(step *to, const hb_item *work)
 {
     double end = work->ts + work->dur;
-    to->work_start = to->works ? fmin(to->work_start, work->ts) : work->ts;
     to->work_end = to->works ? fmax(to->work_end, end) : end;
     to->works = true;
 }
@@ -77,13 +75,6 @@ static void find_work(steps *s)
         const hb_item *item = hb_plan_item(s->plan, i);
         step *owner = item->role == HB_PLAN_WORK ? step_of_work(s, item) : NULL;
         if (owner) add_work(owner, item);
-    }
-    s->stray_end = -INFINITY;
-    for (uint32_t i = 0; s->list[0].works && i < s->plan->items.count; i++) {
-        const hb_item *item = hb_plan_item(s->plan, i);
-        if (item->role == HB_PLAN_WORK && item->ts + item->dur < s->list[0].work_start &&
-            !step_of_work(s, item))
-            s->stray_end = fmax(s->stray_end, item->ts + item->dur);
     }
 }
 
@@ -102,8 +93,8 @@ static void hide_swallowed(steps *s)
     bool any = false;
     for (size_t i = 0; i < s->count; i++)
         any = any || s->list[i].works;
-    if (!any) return; /* the plugin leaves the borders alone then */
-    double border = fmax(s->list[0].start, s->stray_end);
+    if (!any) return;                 /* the plugin leaves the borders alone then */
+    double border = s->list[0].start; /* work in front of the first step's own leaves it one */
     for (size_t i = 0; i < s->count; i++) {
         if (!is_swallowed(&s->list[i], &border)) continue;
         s->list[i].item->flags |= HB_ITEM_HIDE;
