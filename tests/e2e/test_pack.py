@@ -342,6 +342,12 @@ def test_a_part_of_other_tools_files(tmp_path):
         tmp_path / "two.hbpack", "--steps", "0:0", env=environment)
     with zipfile.ZipFile(tmp_path / "two.hbpack") as archive:
         assert {name.split("/")[0] for name in archive.namelist()} == {"r.db", "matmul_result.rpd.gz"}
+    # What is made of one that lies deeper lies there.
+    (tmp_path / "deep/run").mkdir(parents=True)
+    (tmp_path / "runs/r.db").rename(tmp_path / "deep/run/r.db")
+    run(HIPBOARD, "pack", tmp_path / "deep", "-o", tmp_path / "deep.hbpack", "--steps", "1:1", env=environment)
+    with zipfile.ZipFile(tmp_path / "deep.hbpack") as archive:
+        assert [name.split(".")[0] for name in archive.namelist()] == ["run/node7_4711"]
 
 
 @needs_sqlite

@@ -121,11 +121,61 @@ static void a_pack_is_not_in_itself(void **state)
     assert_string_equal(names_of("q.hbpack"), "a.txt deep/b.txt p.hbpack z.txt");
 }
 
+/* What was replaced: how often, in how many files, and where it was first. */
+static void a_report_counts_what_was_replaced(void **state)
+{
+    static const char *const texts[] = {"/home/alice/x.py of alice, /home/alice/y.py\n",
+                                        "10.1.2.3 and 10.1.2.3, 10.1.2.4\n", "alice\n",
+                                        "--password 12letters... --token 11letters..\n"};
+    static const struct {
+        const char *kind, *found, *replacement;
+        uint64_t count;
+        uint32_t files;
+        const char *first;
+    } expected[] = {{"user", "alice", "user-1", 2, 2, "a.txt"},
+                    {"dir", "/home/alice", "dir-1", 2, 1, "a.txt"},
+                    {"address", "10.1.2.3", "address-1", 2, 1, "b.txt"},
+                    {"address", "10.1.2.4", "address-2", 1, 1, "b.txt"},
+                    /* of secrets as much as tells their owner which ones they are */
+                    {"secret", "12le... (12 bytes)", "secret-1", 1, 1, "d.txt"},
+                    {"secret", "... (11 bytes)", "secret-2", 1, 1, "d.txt"}};
+    hb_pack_options options = HB_PACK_OPTIONS_INIT;
+    hb_pack_report *report;
+    const char *red = "red";
+    (void)state;
+    mkdir("red", 0700);
+    for (size_t i = 0; i < HB_ARRAY_LEN(texts); i++) {
+        char name[20];
+        snprintf(name, sizeof name, "red/%c.txt", (char)('a' + i));
+        FILE *file = fopen(name, "w");
+        fputs(texts[i], file);
+        fclose(file);
+    }
+    options.redact = true;
+    assert_int_equal(hb_pack(&red, 1, "r.hbpack", &options, &report), HB_OK);
+    assert_int_equal(report->num_members, 4);
+    assert_int_equal(report->num_redactions, HB_ARRAY_LEN(expected));
+    for (size_t i = 0; i < HB_ARRAY_LEN(expected); i++) {
+        const hb_redaction *r = NULL;
+        for (size_t k = 0; k < report->num_redactions; k++)
+            if (strcmp(report->redactions[k].replacement, expected[i].replacement) == 0)
+                r = &report->redactions[k];
+        assert_non_null(r);
+        assert_string_equal(r->kind, expected[i].kind);
+        assert_string_equal(r->found, expected[i].found);
+        assert_string_equal(r->first_file, expected[i].first);
+        assert_int_equal(r->count, expected[i].count);
+        assert_int_equal(r->files, expected[i].files);
+    }
+    hb_pack_report_free(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(several_have_names_of_their_own, make_files, leave_files),
         cmocka_unit_test_setup_teardown(a_pack_is_not_in_itself, make_files, leave_files),
+        cmocka_unit_test_setup_teardown(a_report_counts_what_was_replaced, make_files, leave_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
