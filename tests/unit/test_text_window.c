@@ -94,6 +94,42 @@ static void a_text_may_end_anywhere(void **state)
     }
 }
 
+/* ---- quotes in texts ---- */
+
+static void count_defect(void *context, hb_json_defect defect, const char *at)
+{
+    (void)at;
+    *(unsigned *)context += defect == HB_JSON_DEFECT_QUOTE;
+}
+
+/* The first of the texts that were mended are listed; all of them are taken as they were meant. */
+static void many_texts_of_an_event_are_mended(void **state)
+{
+    (void)state;
+    for (unsigned count = 0; count <= HB_MAX_REPAIRED + 2; count++) {
+        char text[1000] = "{";
+        size_t n = 1;
+        unsigned defects = 0;
+        hb_raw_event raw = {.row = NULL};
+        for (unsigned i = 0; i < count; i++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "\"member%u\":\"a \"b\" %u\",", i, i);
+        n += (size_t)snprintf(text + n, sizeof text - n, "\"name\":\"x \"y\" z\"} ");
+        hb_scan scan = {.end = text + n, .defect = count_defect, .context = &defects};
+        assert_ptr_equal(hb_parse_event(&scan, text + 1, true, &raw), text + n - 1);
+        assert_int_equal(raw.num_repaired, count + 1);
+        assert_int_equal(defects, count + 1);
+        assert_true(raw.trace == 0 && raw.row == NULL);
+        for (unsigned i = 0; i < HB_MIN(count, (unsigned)HB_MAX_REPAIRED); i++) {
+            char wanted[20];
+            snprintf(wanted, sizeof wanted, "a \"b\" %u", i);
+            assert_int_equal(raw.repaired[i].size, strlen(wanted));
+            assert_memory_equal(raw.repaired[i].s, wanted, strlen(wanted));
+        }
+        hb_value name = hb_raw_get(&raw, HB_SLOT_NAME);
+        assert_int_equal(name.size, strlen("x \"y\" z"));
+    }
+}
+
 /* ---- compressed ---- */
 
 /* Appended to the file, as one stream of its own. */
@@ -197,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(a_window_may_end_anywhere),
         cmocka_unit_test(a_text_may_end_anywhere),
+        cmocka_unit_test(many_texts_of_an_event_are_mended),
         IN_DIR(zeros_between_streams_are_nothing),
         IN_DIR(streams_of_all_sizes),
     };
