@@ -16,7 +16,7 @@ cd "$(dirname "$(readlink -f "$0")")/../.."
 if [ ! -f build-fuzz/build.ninja ]; then
     CC=clang-14 meson setup build-fuzz --buildtype=debugoptimized -Db_sanitize=address,undefined \
         -Db_lundef=false \
-        "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION" \
+        "-Dc_args=-fsanitize=fuzzer-no-link,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION" \
         >/dev/null
 fi
 exec python3 tests/long/fuzz.py "$@"
