@@ -14,6 +14,7 @@
 
 #include "base/decimal.h"
 #include "base/hash_map.h"
+#include "base/names.h"
 #include "base/string_table.h"
 
 static uint64_t seed = 88172645463325252u;
@@ -186,6 +187,47 @@ static size_t digits_of(const char *text)
     return digits;
 }
 
+/* Of some of them the hashes are one. */
+static void names_have_one_number_each_whatever_their_hashes(void **state)
+{
+    static const char *const names[] = {"",  "Layer76332", "Layer201213",
+                                        "a", "op 2608",    "op 263967"};
+    hb_arena arena = {0};
+    hb_names known = {0};
+    (void)state;
+    assert_int_equal(hb_hash_bytes("Layer76332", 10), hb_hash_bytes("Layer201213", 11));
+    assert_int_equal(hb_hash_bytes("op 2608", 7), hb_hash_bytes("op 263967", 9));
+    if (hb_arena_try(&arena)) {
+        for (int again = 0; again < 2; again++)
+            for (uint32_t i = 0; i < HB_ARRAY_LEN(names); i++) {
+                char text[20];
+                snprintf(text, sizeof text, "%s|", names[i]); /* not ended by a NUL, and not kept */
+                uint32_t size = (uint32_t)strlen(names[i]);
+                assert_int_equal(hb_names_add(&arena, &known, (hb_str){text, size}), i);
+                assert_string_equal(known.items.items[i].s, names[i]);
+                assert_int_equal(known.items.items[i].len, size);
+            }
+        assert_int_equal(known.items.count, HB_ARRAY_LEN(names));
+    }
+    assert_int_equal(hb_arena_outcome(&arena), HB_OK);
+    hb_arena_free(&arena);
+}
+
+static void pairs_have_one_number_each(void **state)
+{
+    static const uint32_t pairs[][2] = {{0, 0},          {0, 1},          {1, 0}, {1, 1},
+                                        {UINT32_MAX, 0}, {0, UINT32_MAX}, {7, 9}, {9, 7}};
+    hb_arena arena = {0};
+    hb_dict known = {0};
+    (void)state;
+    if (hb_arena_try(&arena))
+        for (int again = 0; again < 2; again++)
+            for (uint32_t i = 0; i < HB_ARRAY_LEN(pairs); i++)
+                assert_int_equal(hb_pair_number(&arena, &known, pairs[i][0], pairs[i][1]), i);
+    assert_int_equal(hb_arena_outcome(&arena), HB_OK);
+    hb_arena_free(&arena);
+}
+
 static void numbers_read_back_and_none_is_longer_than_it_need_be(void **state)
 {
     (void)state;
@@ -234,6 +276,8 @@ int main(void)
         cmocka_unit_test(dicts_are_the_same_in_an_arena_and_without),
         cmocka_unit_test(what_is_removed_and_added_goes_to_the_end),
         cmocka_unit_test(texts_have_one_number_each),
+        cmocka_unit_test(names_have_one_number_each_whatever_their_hashes),
+        cmocka_unit_test(pairs_have_one_number_each),
         cmocka_unit_test(numbers_read_back_and_none_is_longer_than_it_need_be),
         cmocka_unit_test(numbers_are_laid_out_as_python_and_printf_do),
     };

@@ -214,6 +214,48 @@ static void ranges_are_modules_and_kernels_operators(void **state)
     }
 }
 
+/* Which of its class each module is: one around the first, and the second alone. */
+static const char *told_of_modules(const char *first, const char *second)
+{
+    static char numbers[64];
+    char text[600];
+    const cJSON *e;
+    hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+    o.modules = true;
+    snprintf(
+        text, sizeof text,
+        "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"op\",\"name\":\"outer\",\"pid\":7,\"tid\":8,"
+        "\"ts\":0,\"dur\":20},{\"ph\":\"X\",\"cat\":\"op\",\"name\":\"%s\",\"pid\":7,\"tid\":8,"
+        "\"ts\":1,\"dur\":9},{\"ph\":\"X\",\"cat\":\"op\",\"name\":\"%s\",\"pid\":7,\"tid\":8,"
+        "\"ts\":30,\"dur\":9}]}",
+        first, second);
+    hb_import *import = import_with(keep_text("trace", text), &o);
+    char *path;
+    assert_int_equal(hb_import_write(import, 0, in_dir("log"), &path), HB_OK);
+    cJSON *trace = load_trace(path);
+    numbers[0] = 0;
+    cJSON_ArrayForEach(e, cJSON_GetObjectItem(trace, "traceEvents"))
+    {
+        const cJSON *id = cJSON_GetObjectItem(cJSON_GetObjectItem(e, "args"), "Python module id");
+        size_t n = strlen(numbers);
+        if (id) snprintf(numbers + n, sizeof numbers - n, "%d ", id->valueint);
+    }
+    cJSON_Delete(trace);
+    remove(path);
+    hb_free(path);
+    hb_import_close(import);
+    return numbers;
+}
+
+/* Of the last two the hashes are one, with "nn.Module: " before them. */
+static void modules_are_told_apart_by_all_of_their_names(void **state)
+{
+    (void)state;
+    assert_string_equal(told_of_modules("a", "b"), "0 0 0 ");
+    assert_string_equal(told_of_modules("a", "a"), "0 0 1 ");
+    assert_string_equal(told_of_modules("layer_234098", "layer_321263"), "0 0 0 ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +266,7 @@ int main(void)
         IN_DIR(a_clock_that_is_too_far_away_is_none),
         IN_DIR(the_end_of_a_program_is_a_time),
         IN_DIR(ranges_are_modules_and_kernels_operators),
+        IN_DIR(modules_are_told_apart_by_all_of_their_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,6 +129,24 @@ static void what_comes_again_begins_anew_and_has_its_number(void **state)
                          "nn.Module: Layer_1 110-125 of 7 in 4\n");
 }
 
+/* Each two of these texts have one hash. */
+static void layers_are_told_apart_by_all_of_their_names(void **state)
+{
+    (void)state;
+    call(0, 7, "net.py(7): Layer66321::forward" MAIN);
+    call(10, 7, "net.py(7): Layer349107::forward" MAIN);
+    call(20, 7, "a.py(1): Layer76332::forward" MAIN);
+    call(30, 7, "a.py(1): Layer201213::forward" MAIN);
+    call(40, 7, "a.py(2): L::forward;net.py(175828): main");
+    call(50, 7, "a.py(2): L::forward;net.py(201235): main");
+    check_found("\"([A-Za-z0-9]+)::forward\"", "nn.Module: Layer66321_0 0-5 of 7 in 0\n"
+                                               "nn.Module: Layer349107_0 10-15 of 7 in 0\n"
+                                               "nn.Module: Layer76332_0 20-25 of 7 in 0\n"
+                                               "nn.Module: Layer201213_0 30-35 of 7 in 0\n"
+                                               "nn.Module: L_0 40-45 of 7 in 0\n"
+                                               "nn.Module: L_1 50-55 of 7 in 0\n");
+}
+
 static void the_same_layer_in_two_networks_is_two(void **state)
 {
     (void)state;
@@ -251,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(methods_of_the_stacks_are_modules_within_each_other, begin_events),
         cmocka_unit_test_setup(what_comes_again_begins_anew_and_has_its_number, begin_events),
+        cmocka_unit_test_setup(layers_are_told_apart_by_all_of_their_names, begin_events),
         cmocka_unit_test_setup(the_same_layer_in_two_networks_is_two, begin_events),
         cmocka_unit_test_setup(threads_have_modules_of_their_own, begin_events),
         cmocka_unit_test_setup(operators_and_waits_tell_of_modules_others_do_not, begin_events),

@@ -421,6 +421,16 @@ static void test_counters_are_curves_by_name_member_and_process(void **state)
         "power, valuf: 3000=1\n");
 }
 
+/* Whose hashes are one. */
+static void test_counters_are_told_apart_by_all_of_their_names(void **state)
+{
+    (void)state;
+    check_curves("[" EVENT("a", "1", "0", "9") "," COUNTER(
+                     "counter 181344", "1", "1", "\"value\":7") "," COUNTER("counter 272098", "1",
+                                                                            "2", "\"value\":8") "]",
+                 "counter 181344: 1000=7\ncounter 272098: 2000=8\n");
+}
+
 static void test_what_is_allocated_is_a_curve_of_each_device(void **state)
 {
     (void)state;
@@ -510,6 +520,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_trace_without_slices, unload),
         cmocka_unit_test_teardown(test_threads_that_run_steps_come_first, unload),
         cmocka_unit_test(test_counters_are_curves_by_name_member_and_process),
+        cmocka_unit_test(test_counters_are_told_apart_by_all_of_their_names),
         cmocka_unit_test(test_what_is_allocated_is_a_curve_of_each_device),
         cmocka_unit_test(test_a_trace_without_counters_has_no_curves),
         cmocka_unit_test(test_a_window_of_a_curve_begins_with_what_holds_there),

@@ -169,8 +169,9 @@ static hb_result try_to_write(hb_rocpd_out *r, hb_source *source)
 static hb_result add_process(hb_exporter *exporter, hb_source *source, hb_export_counts *counts)
 {
     hb_rocpd_out *r = (hb_rocpd_out *)exporter;
-    hb_dict *const dicts[] = {&r->thread_names, &r->threads, &r->queues, &r->streams,
-                              &r->tracks,       &r->pmcs,    &r->symbols};
+    hb_dict *const dicts[] = {&r->thread_names, &r->threads,          &r->queues,
+                              &r->streams,      &r->tracks,           &r->pmcs,
+                              &r->symbols,      &r->vector_registers, &r->registers};
     r->info = source->info;
     r->counts = counts;
     r->events = r->dispatches = r->end = 0;

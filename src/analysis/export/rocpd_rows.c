@@ -25,12 +25,6 @@ enum statement {
     STATEMENTS
 };
 
-/* A kernel's name and registers; compared as bytes. */
-typedef struct symbol_key {
-    hb_string_id name;
-    uint32_t vgprs, agprs, sgprs, known, spare;
-} symbol_key;
-
 _Noreturn void hb_rocpd_leave(hb_rocpd_out *r)
 {
     int code = r->db ? sqlite3_errcode(r->db) : SQLITE_NOMEM;
@@ -242,7 +236,7 @@ static int64_t stream_of(hb_rocpd_out *r, const hb_trace_event *e)
 /* Agent 0 is the processor. */
 static int64_t agent_of(int32_t gpu)
 {
-    return gpu < 0 ? 0 : gpu + 1;
+    return gpu < 0 ? 0 : (int64_t)gpu + 1;
 }
 
 static int64_t add_event(hb_rocpd_out *r, const char *category, uint64_t stack, const char *json)
@@ -361,7 +355,7 @@ static void add_memory(hb_rocpd_out *r, const hb_trace_event *e)
     int32_t gpu = m->device_type == HB_DEVICE_CPU ? -1 : m->device_id;
     int64_t *total = &r->totals[gpu < 0 || gpu > 63 ? 64 : gpu];
     int64_t event = add_event(r, "MEMORY_ALLOCATION", 0, NULL), tid = thread_of(r, e->tid);
-    *total += m->bytes;
+    (void)__builtin_add_overflow(*total, m->bytes, total); /* then none of it is true anyway */
     r->counts->notes[HB_EXPORT_TOTALS] += *total != m->total_allocated;
     row w = new_row(r, ADD_MEMORY);
     put_int(&w, tid);
@@ -378,28 +372,24 @@ static void add_memory(hb_rocpd_out *r, const hb_trace_event *e)
 
 /* ---- device work ---- */
 
-static uint64_t hash_of(const symbol_key *key)
+/* Of a kernel's name and registers, from 1; 0 stands for registers that are not known. */
+static uint32_t registers_of(hb_rocpd_out *r, const hb_kernel_args *k)
 {
-    return (uint64_t)key->name << 32 ^ (uint64_t)key->vgprs << 20 ^ (uint64_t)key->agprs << 10 ^
-           key->sgprs ^ (uint64_t)key->known << 63;
+    if (!k->has_resources) return 0;
+    uint32_t vector = hb_pair_number(&r->arena, &r->vector_registers, k->vgprs, k->agprs);
+    return hb_pair_number(&r->arena, &r->registers, vector, k->sgprs) + 1;
 }
 
 static int64_t symbol_of(hb_rocpd_out *r, const hb_trace_event *e)
 {
     const hb_kernel_args *k = &e->kernel;
-    symbol_key key = {.name = (hb_string_id)string_of(r, e->name), .known = k->has_resources};
-    if (key.known) {
-        key.vgprs = k->vgprs;
-        key.agprs = k->agprs;
-        key.sgprs = k->sgprs;
-    }
-    bool added = is_new(r, &r->symbols, hash_of(&key));
-    int64_t id = hb_dict_get(&r->symbols, hash_of(&key))->value;
-    if (!added) return id;
+    uint32_t before = r->symbols.entries.count, name = (uint32_t)string_of(r, e->name);
+    int64_t id = hb_pair_number(&r->arena, &r->symbols, name, registers_of(r, k)) + 1;
+    if (id <= before) return id;
     row w = new_row(r, ADD_SYMBOL);
     put_int(&w, id);
     put_text(&w, e->name);
-    if (key.known) {
+    if (k->has_resources) {
         put_int(&w, k->vgprs);
         put_int(&w, k->agprs);
         put_int(&w, k->sgprs);
@@ -502,10 +492,10 @@ static void add_sample(hb_rocpd_out *r, const hb_trace_event *e)
 {
     hb_str unit = e->kind == HB_EVENT_COUNTER && e->counter.unit.len ? e->counter.unit : HB_STR("");
     int64_t name = string_of(r, e->name), tid = thread_of(r, e->tid);
-    uint64_t key = (uint64_t)name << 32 ^ (uint64_t)tid;
-    bool added = is_new(r, &r->tracks, key);
-    int64_t track = hb_dict_get(&r->tracks, key)->value;
-    if (added) {
+    uint32_t before = r->tracks.entries.count;
+    uint32_t thread = hb_dict_get(&r->threads, (uint64_t)tid)->value;
+    int64_t track = hb_pair_number(&r->arena, &r->tracks, (uint32_t)name, thread) + 1;
+    if (track > before) {
         row w = new_row(r, ADD_TRACK);
         put_int(&w, track);
         put_int(&w, tid);

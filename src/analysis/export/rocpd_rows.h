@@ -27,9 +27,9 @@ typedef struct hb_rocpd_out {
     const hb_trace_info *info;
     hb_export_counts *counts;
     hb_arena arena;
-    hb_texts texts; /* ids are those of the table of strings */
+    hb_texts texts;       /* ids are those of the table of strings */
     hb_dict thread_names; /* index of info->threads, by tid */
-    hb_dict threads, queues, streams, tracks, pmcs, symbols;
+    hb_dict threads, queues, streams, tracks, pmcs, vector_registers, registers, symbols;
     int64_t events, dispatches, end;
     int64_t totals[65];
 } hb_rocpd_out;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/hash_map.h"
+#include "base/names.h"
 #include "rules/kernel_class.h"
 #include "rules/name_class.h"
 
@@ -153,23 +153,27 @@ static bool is_made_up(const hb_trace_event *e)
     return hb_is_step(e->name);
 }
 
+typedef struct numbering {
+    hb_names classes;
+    hb_dict known, counts; /* known: by class and parent */
+} numbering;
+
 /* Which of its class: the same name below the same module is the same one again. */
-static uint32_t module_of(adder *a, hb_dict *known, hb_dict *counts, hb_str name, uint32_t parent)
+static uint32_t module_of(adder *a, numbering *n, hb_str name, uint32_t parent)
 {
     bool added, is_new;
-    uint64_t class = hb_hash_bytes(name.s, name.len), place = class ^ ((uint64_t)parent << 40);
-    hb_dict_entry *entry = hb_dict_add(&a->arena, known, place, &is_new);
-    if (!is_new) return entry->value;
-    uint32_t number = hb_dict_add(&a->arena, counts, class, &added)->value;
-    hb_dict_get(counts, class)->value = number + 1;
-    hb_dict_get(known, place)->value = number;
-    return number;
+    uint32_t class = hb_names_add(&a->arena, &n->classes, name);
+    hb_dict_entry *entry =
+        hb_dict_add(&a->arena, &n->known, (uint64_t) class << 32 | parent, &is_new);
+    if (is_new) entry->value = hb_dict_add(&a->arena, &n->counts, class, &added)->value++;
+    return entry->value;
 }
 
 /* Ids count by start over all threads; parents stand before their children. */
 static void number_modules(adder *a)
 {
-    hb_dict known = {0}, counts = {0}, open = {0}; /* open: a thread's innermost one, + 1 */
+    numbering numbers = {0};
+    hb_dict open = {0}; /* a thread's innermost one, + 1 */
     scopes *list = &a->modules;
     bool added;
     for (uint32_t i = 0; i < list->count; i++) {
@@ -179,7 +183,7 @@ static void number_modules(adder *a)
             parent = (uint32_t)list->items[parent - 1].module.parent_id;
         s->module =
             (hb_module_args){i + 1, parent,
-                             module_of(a, &known, &counts, s->name,
+                             module_of(a, &numbers, s->name,
                                        parent ? list->items[parent - 1].module.module_id + 1 : 0)};
         hb_dict_get(&open, (uint64_t)s->tid)->value = i + 1;
     }

@@ -36,7 +36,8 @@ typedef struct chrome {
     bool named;       /* the first process has its pid */
     bool one_process; /* pids tell no GPU */
     int64_t base;     /* Unix time at ts 0; -1: not told */
-    hb_dict arg_kinds, categories, stack_ids;
+    hb_dict arg_kinds, categories;
+    hb_dict pids, tids, stack_ids; /* stack_ids: numbers of a pid and a tid */
     hb_named_event event;
     HB_VEC(open_slice *) stacks; /* by thread */
     open_slice *spare;
@@ -252,16 +253,21 @@ static void add_slice(chrome *f, const parts *p, bool instant)
 
 /* ---- slices of two events ---- */
 
-static open_slice **stack_of(chrome *f, const parts *p)
+static uint32_t number_among(chrome *f, hb_dict *ids, int64_t id)
 {
     bool added;
-    uint64_t thread = (uint64_t)number_of(&p->tid) ^ (uint64_t)number_of(&p->pid) << 32;
-    hb_dict_entry *entry = hb_dict_add(f->arena, &f->stack_ids, thread, &added);
-    if (added) {
-        entry->value = f->stacks.count;
-        *HB_PUSH(f->arena, &f->stacks) = NULL;
-    }
-    return &f->stacks.items[entry->value];
+    hb_dict_entry *entry = hb_dict_add(f->arena, ids, (uint64_t)id, &added);
+    if (added) entry->value = ids->entries.count;
+    return entry->value;
+}
+
+static open_slice **stack_of(chrome *f, const parts *p)
+{
+    uint32_t pid = number_among(f, &f->pids, number_of(&p->pid));
+    uint32_t tid = number_among(f, &f->tids, number_of(&p->tid));
+    uint32_t i = hb_pair_number(f->arena, &f->stack_ids, pid, tid);
+    if (i == f->stacks.count) *HB_PUSH(f->arena, &f->stacks) = NULL;
+    return &f->stacks.items[i];
 }
 
 static void begin_slice(chrome *f, const parts *p)

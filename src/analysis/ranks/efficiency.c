@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/names.h"
 #include "ranks/medians.h"
 #include "ranks/study.h"
 
@@ -144,17 +145,15 @@ static hb_str place_of(hb_rank_study *s, const hb_study_rank *rank, uint32_t per
 static void regroup(hb_rank_study *s)
 {
     uint32_t per_node = 1, count = 0;
-    hb_dict known = {0};
+    hb_names known = {0};
     for (uint32_t i = 0; i < s->num_nodes; i++)
         per_node = HB_MAX(per_node, s->nodes[i].ranks);
     s->places = HB_NEW_ARRAY(&s->results, hb_study_node, s->num_ranks + 1);
     for (uint32_t i = 0; i < s->num_ranks; i++) {
-        bool added;
         hb_str name = place_of(s, &s->ranks[i], per_node);
-        hb_dict_entry *e =
-            hb_dict_add(&s->results, &known, hb_hash_bytes(name.s, name.len), &added);
-        if (added) s->places[e->value = count++].name = name;
-        hb_study_node *place = &s->places[s->ranks[i].place = e->value];
+        uint32_t which = s->ranks[i].place = hb_names_add(&s->results, &known, name);
+        if (which == count) s->places[count++].name = name;
+        hb_study_node *place = &s->places[which];
         const hb_rank_part *part = &s->ranks[i].part;
         place->ranks++;
         place->late += part->entered ? part->late / (double)part->entered : 0;

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/c_locale.h"
-#include "base/hash_map.h"
+#include "base/names.h"
 #include "steps/periods.h"
 
 void hb_study_note(hb_rank_study *s, const char *format, ...)
@@ -223,7 +223,8 @@ static void read_words(hb_rank_study *s, hb_step_words *words)
     const hb_study_rank *rank = &s->ranks[0];
     const hb_rank_group *most = NULL;
     hb_str name = {"", 0};
-    hb_dict kinds = {0};
+    hb_names operations = {0};
+    hb_dict sizes = {0}, kinds = {0};
     hb_rank_entry e;
     for (uint32_t pass = 0; pass < 2; pass++)
         for (uint32_t c = 0; c < rank->num_cycles; c++) {
@@ -234,16 +235,17 @@ static void read_words(hb_rank_study *s, hb_step_words *words)
                 if (pass == 0 || compare_str(g->name, name) != 0) continue;
                 hb_rank_walk walk = hb_rank_walk_group(d, g);
                 while (hb_rank_next(&walk, &e)) {
-                    uint64_t kind =
-                        (uint64_t)e.bytes * 31 + hb_hash_bytes(e.operation.s, e.operation.len);
                     bool added;
-                    hb_dict_entry *known = hb_dict_add(&s->results, &kinds, kind, &added);
-                    if (added) known->value = kinds.entries.count;
+                    uint32_t operation = hb_names_add(&s->results, &operations, e.operation);
+                    hb_dict_entry *size =
+                        hb_dict_add(&s->results, &sizes, (uint64_t)e.bytes, &added);
+                    if (added) size->value = sizes.entries.count;
+                    uint32_t kind = hb_pair_number(&s->results, &kinds, operation, size->value) + 1;
                     *HB_PUSH(&s->results, &words->items) = (hb_step_word){.start_ns = e.start,
                                                                           .end_ns = e.end,
                                                                           .work_ns = 1,
-                                                                          .name = known->value,
-                                                                          .exact = known->value,
+                                                                          .name = kind,
+                                                                          .exact = kind,
                                                                           .host_waits = true};
                 }
             }

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "base/names.h"
 #include "ranks/medians.h"
 #include "ranks/meetings.h"
 
@@ -385,14 +386,9 @@ void hb_study_meetings(hb_rank_study *s)
 
 /* ---- messages ---- */
 
-static uint64_t hash_str(uint64_t h, hb_str text)
+static uint64_t channel_key(uint32_t group, int64_t from, int64_t to, int64_t tag, uint32_t cycle)
 {
-    return (h ^ hb_hash_bytes(text.s, text.len)) * UINT64_C(0x9E3779B97F4A7C15);
-}
-
-static uint64_t channel_key(hb_str group, int64_t from, int64_t to, int64_t tag, uint32_t cycle)
-{
-    uint64_t h = hash_str(cycle, group);
+    uint64_t h = (uint64_t)group << 32 | cycle;
     const uint64_t parts[] = {(uint64_t)from, (uint64_t)to, (uint64_t)tag};
     for (int i = 0; i < 3; i++)
         h = (h ^ parts[i] ^ h >> 29) * UINT64_C(0x9E3779B97F4A7C15);
@@ -406,6 +402,7 @@ typedef struct channel_end {
 
 typedef struct matching {
     hb_rank_study *s;
+    hb_names groups;
     hb_dict senders; /* by channel_key() */
     HB_VEC(channel_end) ends;
     hb_dict pairs; /* by sender and receiver */
@@ -460,8 +457,9 @@ static void match_channel(matching *m, const channel_end *to)
     const hb_rank_digest *d = &to->cycle->digest;
     const hb_rank_channel *c = to->channel;
     hb_rank_message sent, got;
+    uint32_t group = hb_names_add(&m->s->results, &m->groups, c->group);
     hb_dict_entry *e =
-        hb_dict_get(&m->senders, channel_key(c->group, c->peer, d->rank, c->tag, to->cycle->cycle));
+        hb_dict_get(&m->senders, channel_key(group, c->peer, d->rank, c->tag, to->cycle->cycle));
     const channel_end *from = e ? &m->ends.items[e->value] : NULL;
     if (from && m->s->by_durations && node_of(m, from) != node_of(m, to)) return;
     /* Of unequal numbers nobody knows which ones belong together. */
@@ -487,8 +485,9 @@ static void each_channel(matching *m, bool sends)
                 match_channel(m, &(channel_end){cycle, c});
                 continue;
             }
+            uint32_t group = hb_names_add(&s->results, &m->groups, c->group);
             hb_dict_set(&s->results, &m->senders,
-                        channel_key(c->group, cycle->digest.rank, c->peer, c->tag, cycle->cycle),
+                        channel_key(group, cycle->digest.rank, c->peer, c->tag, cycle->cycle),
                         m->ends.count);
             *HB_PUSH(&s->results, &m->ends) = (channel_end){cycle, c};
         }

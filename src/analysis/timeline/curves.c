@@ -5,45 +5,27 @@
 #include <stdlib.h>
 
 #include "base/json_members.h"
-#include "base/string_table.h"
+#include "base/names.h"
 
 typedef struct making {
     hb_curves *c;
     const hb_timeline *t;
-    hb_dict known; /* hash of what tells curves apart -> index of the list */
+    hb_names names;
+    hb_dict known; /* name and whose it is: index of the list */
     const hb_row *row;
 } making;
 
 /* ---- curves ---- */
 
-static hb_str copy_text(hb_arena *arena, const hb_buf *text)
-{
-    char *copy = HB_NEW_ARRAY(arena, char, text->size + 1);
-    if (text->size) memcpy(copy, text->data, text->size);
-    return (hb_str){copy, (uint32_t)text->size};
-}
-
-static hb_curve *add_curve(making *m, const hb_buf *name, uint32_t whose)
-{
-    hb_curve *counter = HB_PUSH(&m->c->arena, &m->c->list);
-    *counter = (hb_curve){.name = copy_text(&m->c->arena, name), .whose = whose};
-    return counter;
-}
-
 /* The curve of that name and process; made when it is new. */
 static hb_curve *get_curve(making *m, const hb_buf *name, uint32_t whose)
 {
-    bool added;
-    struct {
-        uint32_t name, whose;
-    } key = {hb_hash_bytes(name->data, name->size), whose};
-    hb_dict_entry *e =
-        hb_dict_add(&m->c->arena, &m->known, (uint64_t)key.name << 32 | key.whose, &added);
-    if (added) {
-        e->value = m->c->list.count;
-        return add_curve(m, name, whose);
-    }
-    return &m->c->list.items[e->value];
+    hb_arena *arena = &m->c->arena;
+    uint32_t id = hb_names_add(arena, &m->names, (hb_str){name->data, (uint32_t)name->size});
+    uint32_t i = hb_pair_number(arena, &m->known, id, whose);
+    if (i == m->c->list.count)
+        *HB_PUSH(arena, &m->c->list) = (hb_curve){.name = m->names.items.items[id], .whose = whose};
+    return &m->c->list.items[i];
 }
 
 static void add_point(making *m, hb_curve *counter, double value)

@@ -46,6 +46,15 @@ static inline uint32_t hb_dict_value(const hb_dict *dict, uint64_t key)
     return entry ? entry->value : UINT32_MAX;
 }
 
+/** The number, from 0, of two numbers, of which no two pairs have one. */
+static inline uint32_t hb_pair_number(hb_arena *arena, hb_dict *pairs, uint32_t a, uint32_t b)
+{
+    bool added;
+    hb_dict_entry *entry = hb_dict_add(arena, pairs, (uint64_t)a << 32 | b, &added);
+    if (added) entry->value = pairs->entries.count - 1;
+    return entry->value;
+}
+
 /** A double as a key: 1 and 1.0 are one, and so are 0.0 and -0.0. */
 static inline uint64_t hb_double_key(double v)
 {

@@ -7,6 +7,7 @@
 
 #include "base/hash_map.h"
 #include "base/json_scan.h"
+#include "base/names.h"
 #include "base/string_table.h"
 #include "rules/name_class.h"
 
@@ -14,7 +15,7 @@ enum { DEPTH_MOST = 64, PLACES_MOST = 256 };
 
 /* A frame text that was looked at: the same few come again and again. */
 typedef struct frame {
-    uint64_t method; /* hash of the function; 0: no module's */
+    uint32_t method; /* its function, + 1; 0: no module's */
     hb_string_id class;
 } frame;
 
@@ -27,14 +28,14 @@ typedef struct module {
     hb_str name;
     int64_t start, end, tid;
     uint32_t parent; /* index + 1 */
-    uint64_t place;  /* which one of its class: where it was called, and in which other one */
+    uint32_t place;  /* + 1: which one of its class: where it was called, and in which other one */
     hb_module_args args;
 } module;
 
 /* The frames of the present call that are modules', outermost first. */
 typedef struct chain {
     struct {
-        uint64_t method, called_at, calls_from;
+        uint32_t method, called_at, calls_from; /* frames, + 1 */
         hb_string_id class;
     } items[DEPTH_MOST];
     uint32_t count;
@@ -42,10 +43,10 @@ typedef struct chain {
 
 /* Open ones, of one thread. */
 typedef struct opened {
-    uint64_t method, called_at;
+    uint32_t method, called_at;
     uint32_t module; /* index */
-    uint64_t last;   /* the place that the last call came from */
-    uint64_t places[PLACES_MOST];
+    uint32_t last;   /* the place that the last call came from */
+    uint32_t places[PLACES_MOST];
     uint32_t num_places;
 } opened;
 
@@ -57,7 +58,8 @@ typedef struct finder {
     hb_texts texts;
     regex_t expression;
     bool compiled;
-    hb_dict frames; /* by text: index + 1 in `known` */
+    hb_names frames, functions; /* texts of frames, in the order of `known` */
+    hb_dict calls_in, places;   /* pairs that make a place */
     HB_VEC(frame) known;
     HB_VEC(call) calls;
     HB_VEC(module) modules;
@@ -91,34 +93,35 @@ static frame look_at(finder *f, const char *text, size_t size)
     const regmatch_t *m = found[1].rm_so >= 0 ? &found[1] : &found[0];
     size_t length = (size_t)(m->rm_eo - m->rm_so);
     hb_string_id class = length ? text_id(f, function + m->rm_so, length) : 0;
-    return (frame){class ? hb_hash_bytes(function, n) | 1 : 0, class};
+    if (!class) return (frame){0};
+    return (frame){hb_names_add(&f->arena, &f->functions, (hb_str){function, (uint32_t)n}) + 1,
+                   class};
 }
 
-static const frame *frame_of(finder *f, const char *text, size_t size)
+/* Its number. */
+static uint32_t frame_of(finder *f, const char *text, size_t size)
 {
-    bool added;
-    hb_dict_entry *entry = hb_dict_add(&f->arena, &f->frames, hb_hash_bytes(text, size), &added);
-    if (added) {
+    uint32_t i = hb_names_add(&f->arena, &f->frames, (hb_str){text, (uint32_t)size});
+    if (i == f->known.count) {
         frame new = look_at(f, text, size);
         *HB_PUSH(&f->arena, &f->known) = new;
-        entry->value = f->known.count - 1;
     }
-    return &f->known.items[entry->value];
+    return i;
 }
 
 /* From the outermost frame, which stands last, inwards. */
 static void read_chain(finder *f, hb_str stack, chain *c)
 {
     const char *at = stack.s + stack.len;
-    uint64_t outer = 0;
+    uint32_t outer = 0;
     c->count = 0;
     while (at > stack.s) {
         const char *end = at[-1] == ';' ? at - 1 : at;
         for (at = end; at > stack.s && at[-1] != ';';)
             at--;
         size_t size = (size_t)(end - at);
-        const frame *of = frame_of(f, at, size);
-        uint64_t text = hb_hash_bytes(at, size);
+        uint32_t text = frame_of(f, at, size) + 1;
+        const frame *of = &f->known.items[text - 1];
         if (of->method && c->count < DEPTH_MOST) {
             c->items[c->count].method = of->method;
             c->items[c->count].called_at = outer;
@@ -156,14 +159,14 @@ static bool earlier(const void *context, const void *a, const void *b)
 
 /* ---- modules ---- */
 
-static bool was_at(const opened *o, uint64_t place)
+static bool was_at(const opened *o, uint32_t place)
 {
     for (uint32_t i = 0; i < o->num_places; i++)
         if (o->places[i] == place) return true;
     return false;
 }
 
-static void note_place(opened *o, uint64_t place)
+static void note_place(opened *o, uint32_t place)
 {
     if (o->last == place) return;
     o->last = place;
@@ -188,10 +191,11 @@ static void open_one(finder *f, const chain *c, const call *at)
 {
     opened *o = &f->open[f->depth];
     uint32_t parent = f->depth ? f->open[f->depth - 1].module + 1 : 0;
-    uint64_t of = parent ? f->modules.items[parent - 1].place : 0;
+    uint32_t in = parent ? f->modules.items[parent - 1].place : 0;
     *o = (opened){.method = c->items[f->depth].method,
                   .called_at = c->items[f->depth].called_at,
                   .module = f->modules.count};
+    uint32_t called = hb_pair_number(&f->arena, &f->calls_in, in, o->called_at);
     hb_str class = hb_texts_get(&f->texts, c->items[f->depth].class);
     *HB_PUSH(&f->arena, &f->modules) =
         (module){.name = class,
@@ -199,7 +203,7 @@ static void open_one(finder *f, const chain *c, const call *at)
                  .end = at->end,
                  .tid = at->tid,
                  .parent = parent,
-                 .place = (of * 31 + o->called_at) * 0x9e3779b97f4a7c15u + o->method};
+                 .place = hb_pair_number(&f->arena, &f->places, called, o->method) + 1};
     f->depth++;
 }
 
@@ -225,13 +229,14 @@ static bool by_start(const void *context, const void *a, const void *b)
 }
 
 /* Which of its class: what was called at the same place, in the same other one, is the same. */
-static uint32_t number_of(finder *f, hb_dict *known, hb_dict *counts, const module *m)
+static uint32_t number_of(finder *f, hb_dict *known, hb_dict *counts, hb_names *classes,
+                          const module *m)
 {
     bool is_new, added;
     hb_dict_entry *place = hb_dict_add(&f->arena, known, m->place, &is_new);
     if (!is_new) return place->value;
     hb_dict_entry *count =
-        hb_dict_add(&f->arena, counts, hb_hash_bytes(m->name.s, m->name.len), &added);
+        hb_dict_add(&f->arena, counts, hb_names_add(&f->arena, classes, m->name), &added);
     uint32_t number = count->value++;
     return hb_dict_get(known, m->place)->value = number;
 }
@@ -249,6 +254,7 @@ static hb_str name_of(finder *f, const module *m)
 static void put_in_order(finder *f)
 {
     hb_dict known = {0}, counts = {0};
+    hb_names classes = {0};
     uint32_t n = f->modules.count;
     uint32_t *order = HB_NEW_ARRAY(&f->arena, uint32_t, n + 1);
     uint32_t *number = HB_NEW_ARRAY(&f->arena, uint32_t, n + 1);
@@ -262,7 +268,7 @@ static void put_in_order(finder *f)
         module *m = &sorted[i];
         *m = f->modules.items[order[i]];
         m->args = (hb_module_args){i + 1, m->parent ? number[m->parent - 1] : 0,
-                                   number_of(f, &known, &counts, m)};
+                                   number_of(f, &known, &counts, &classes, m)};
         m->name = name_of(f, m);
     }
     if (n) memcpy(f->modules.items, sorted, n * sizeof *sorted);
