@@ -254,6 +254,19 @@ def test_text(tmp_path):
     assert "(1 more)" in ours("--top", "1", path)
 
 
+def test_files_are_named_where_there_are_several(tmp_path):
+    first, second = tmp_path / "a.json", tmp_path / "b.json"
+    for path in first, second:
+        path.write_bytes(TORCH.read_bytes())
+    alone = ours(first)
+    assert str(tmp_path) not in alone and alone == ours(second)
+    assert ours(first, second) == f"{first}\n{alone}\n{second}\n{alone}"
+    (tmp_path / "log").mkdir()
+    kept = tmp_path / "log/a.pt.trace.json"
+    kept.write_bytes(TORCH.read_bytes())
+    assert ours(tmp_path / "log") == f"{kept}\n{alone}"
+
+
 def test_a_file_without_memory(tmp_path):
     path = tmp_path / "none.json"
     path.write_text('{"traceEvents": []}')

@@ -54,6 +54,27 @@ def test_kernels_of_one_class_with_and_without_matrix_cores(tmp_path):
     assert relu["Class"] == "elementwise" and [relu[name] for name in parts] == [None] * 3
 
 
+def test_what_a_roofline_leaves_out(tmp_path):
+    """A kernel of 3 us in an operator with inputs, one of 1 us in one without, one of 4 us in none."""
+    def work(i, dur):
+        return [{"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 9, "tid": 9, "ts": 10 * i + 1,
+                 "dur": 1, "args": {"correlation": i + 1, "External id": i + 1}},
+                {"ph": "X", "cat": "kernel", "name": f"k{i}", "pid": 0, "tid": 7, "ts": 100 + 10 * i, "dur": dur,
+                 "args": {"device": 0, "stream": 7, "correlation": i + 1}}]
+
+    def operator(i, **args):
+        return {"ph": "X", "cat": "cpu_op", "name": f"op{i}", "pid": 9, "tid": 9, "ts": 10 * i, "dur": 5,
+                "args": {"External id": i + 1, **args}}
+    inputs = {"Input Dims": [[1000]], "Input type": ["float"]}
+    some = [operator(0, **inputs), *work(0, 3), operator(1), *work(1, 1), *work(2, 4)]
+    for events, note in ((some, "Of the kernels' time 62.5 % is in no operator that tells FLOPs or inputs."), (some[:3], "")):
+        path = tmp_path / "trace.json"
+        path.write_text(json.dumps({"traceEvents": events}))
+        said = subprocess.run([BUILD / "tools/hipboard/hipboard", "view", "--view", "roofline", path], text=True,
+                              capture_output=True, check=True).stdout
+        assert [line for line in said.splitlines() if line.startswith("Of the kernels")] == [note][:bool(note)]
+
+
 def test_what_an_mi250_waited_for():
     tables = view("gpu", MI250)
     [gpu] = tables["GPU time"]

@@ -15,6 +15,7 @@
 typedef struct request {
     const char *by, *device, *timeline;
     size_t files;
+    bool several; /* are given */
     bool json;
     table_style style; /* whose top rows are JSON's, too */
 } request;
@@ -185,7 +186,7 @@ static void begin_file(const request *r, const input *from)
         printf("{\"file\": ");
         print_json_string(from->file.path);
         printf(", \"devices\": [");
-    } else if (from->in_logdir || r->files > 1) {
+    } else if (from->in_logdir || r->several) {
         printf("%s%s\n", r->files > 1 ? "\n" : "", from->file.path);
     }
 }
@@ -271,6 +272,7 @@ static int run(arguments *args)
 {
     request r = {.style = {.top = 20, .line_width = screen_columns(), .bold = screen_is_styled()}};
     if (!parse_options(&cmd_memory, args, &r)) return args->status;
+    r.several = args->count > 1;
     return each_input("memory", args, 0, r.timeline ? write_timeline : show, &r);
 }
 
