@@ -4,6 +4,7 @@ Kineto traces, and a real trace of an AMD GPU."""
 import gzip
 import json
 import random
+import re
 import subprocess
 import warnings
 
@@ -73,6 +74,26 @@ def test_what_a_roofline_leaves_out(tmp_path):
         said = subprocess.run([BUILD / "tools/hipboard/hipboard", "view", "--view", "roofline", path], text=True,
                               capture_output=True, check=True).stdout
         assert [line for line in said.splitlines() if line.startswith("Of the kernels")] == [note][:bool(note)]
+
+
+# The columns by which --name chooses rows; of tables that are not named all rows stay.
+NAMED = {"classes": {"Kernel classes": ["Class"], "Kernels": ["Kernel", "Class"]},
+         "gpu": {"Copies": ["Copy"], "Idle": ["Operator", "Call"], "Gaps": ["Next work", "Operator", "Call"]},
+         "kernel": {"Kernels": ["Kernel"]}, "operator": {"Operators": ["Operator"]},
+         "memory": {"Memory": ["Operator"]}, "module": {"Modules": ["Module"]}}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_rows_by_name(name):
+    trace = ROOT / "tests/data/torch-2.13-cpu.pt.trace.json" if name in ("memory", "module") else MI250
+    every = view(name, trace)
+    for pattern in "gemm", "^aten::add", "Memcpy", "hipLaunch", "Linear|^aten::mm$", "^nothing$":
+        chosen = view(name, trace, "--name", pattern)
+        assert chosen.keys() == every.keys()
+        for table, rows in every.items():
+            columns = NAMED[name].get(table)
+            assert chosen[table] == (rows if not columns else [
+                row for row in rows if any(re.search(pattern, row[column]) for column in columns)]), (pattern, table)
 
 
 def test_what_an_mi250_waited_for():
