@@ -4,6 +4,7 @@
 
     python3 tests/mutate/mutate.py [--seed N] [--count N] [--minutes M] [--unit] [--sanitize]
                                     [--again] [--dir DIR] ROOM...
+    python3 tests/mutate/mutate.py --not-executed [--dir DIR] ROOM...
 
 Rooms are folders of src/, and tools. A fault is a flipped comparison, a dropped statement, a wrong
 constant and the like; one that does not compile, or that an optimizer shows to change nothing, does
@@ -17,6 +18,8 @@ asked first that noticed most of what they were asked in their time, and each is
 turn comes. Meson's tests are asked of every room, then single tests of the files of tests/e2e that
 rooms.py names, without --unit. The copy stays in DIR, so that another run builds only what has
 changed, and runs only tests that have changed for what they execute; --again runs all.
+
+--not-executed puts no fault in, and prints the lines that none of the tests executes.
 """
 import argparse
 import hashlib
@@ -341,6 +344,17 @@ def choose(source, chance):
     return chance.choice([place for place in found if place[0] == kind])
 
 
+def print_not_executed(room):
+    executed_blocks = set().union(*room.asked.executed.values())
+    for source in room.sources:
+        lines = {}
+        for block, (line, _) in room.blocks[source].items():
+            lines[line] = lines.get(line, False) or block in executed_blocks
+        text = source.read_text().splitlines()
+        for line in sorted(line for line, any_is in lines.items() if not any_is):
+            print(f"{source.relative_to(room.copy.root)}:{line}: {text[line - 1].strip()}")
+
+
 def report(room, source, place, who, count, names):
     text = source.read_text()
     line = text.count("\n", 0, place[1]) + 1
@@ -387,6 +401,7 @@ def main():
     parser.add_argument("--patience", type=float, default=120, help="seconds of asking, each fault")
     parser.add_argument("--unit", action="store_true", help="meson's tests only, no tests/e2e")
     parser.add_argument("--again", action="store_true", help="find out anew what tests execute")
+    parser.add_argument("--not-executed", action="store_true", help="only print what no test executes")
     parser.add_argument("--sanitize", action="store_true",
                         help="with ASan and UBSan, which see what lies beyond an array")
     parser.add_argument("--dir", type=Path, default=ROOT / "tests/out/mutate")
@@ -397,15 +412,21 @@ def main():
     asked = Asked(copy, o.again)
     asked.meson_tests(o.rooms)
     begin = time.monotonic()
-    print(f"seed {o.seed}", flush=True)
+    if not o.not_executed:
+        print(f"seed {o.seed}", flush=True)
     for i, name in enumerate(o.rooms):
         print(f"== {name}", flush=True)
         room = Room(copy, asked, name, o.unit)
+        if o.not_executed:
+            print_not_executed(room)
+            continue
         shutil.rmtree(copy.marks, ignore_errors=True) # from here on nothing is marked
         left = begin + o.minutes * 60 - time.monotonic()
         until = time.monotonic() + left / (len(o.rooms) - i)
         results[name] = attack(room, o.seed, o.count, until, o.patience)
         print("{}: {} of {} caught".format(name, results[name][0], sum(results[name])), flush=True)
+    if o.not_executed:
+        return 0
     all_caught = sum(result[0] for result in results.values())
     everything = sum(map(sum, results.values()))
     for name, (caught, survived) in results.items():
