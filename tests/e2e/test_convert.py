@@ -221,6 +221,47 @@ def test_counters_of_another_run_are_joined_by_name_and_order(tmp_path):
     assert done.returncode == 1 and str(table) in done.stderr
 
 
+def test_counters_of_two_processes(tmp_path):
+    """Each may have counters of its own; of whom one that both have is, nobody knows."""
+    file, table, out = tmp_path / "trace.json", tmp_path / "other_counter_collection.csv", tmp_path / "out"
+    file.write_text(json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 1, "ts": 100 * i, "dur": 10,
+         "args": {"device": 0, "stream": 1, "correlation": i + 1}} for i, name in enumerate(["gemm", "relu"])]}))
+    texts = []
+    for process, counter in (7, "SQ_WAVES"), (8, "FETCH_SIZE"):
+        write_counters(table, ["gemm", "relu"], {counter: 100 * process})
+        head, *rows = table.read_text().splitlines()
+        texts.append([row.replace('"7","7"', f'"{process}","{process}"') for row in rows])
+    table.write_text("\n".join([head, *texts[0], *texts[1], ""]))
+    said = json.loads(run(HIPBOARD, "convert", "--counters", table, file, "-o", out, "--json"))
+    kernels = [e["args"] for e in json.loads(Path(said["files"][0]).read_text())["traceEvents"] if e.get("cat") == "kernel"]
+    assert [(k["SQ_WAVES"], k["FETCH_SIZE"]) for k in kernels] == [(701, 801), (702, 802)]
+    assert said["changed"]["counters"] == 2
+    table.write_text(table.read_text().replace("FETCH_SIZE", "SQ_WAVES"))
+    done = subprocess.run([HIPBOARD, "convert", "--counters", table, file, "-o", tmp_path / "none"], capture_output=True,
+                          text=True)
+    assert done.returncode == 1 and f"{table}: SQ_WAVES of two processes: name the file of one" in done.stderr
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_lies_too_deep_is_hidden_and_its_calls_are_the_last_ones(tmp_path):
+    """150 operators within each other are shown: of some more the plugin does not come back."""
+    depth, most = 156, 150
+    operators = [{"ph": "X", "cat": "cpu_op", "name": f"op{i}", "pid": 1, "tid": 1, "ts": i, "dur": 1000 - 2 * i,
+                  "args": {"External id": i + 1}} for i in range(depth)]
+    call = {"ph": "X", "cat": "cuda_runtime", "name": "hipFree", "pid": 1, "tid": 1, "ts": 400, "dur": 5,
+            "args": {"correlation": 1, "External id": depth}}
+    file = tmp_path / "deep.json"
+    file.write_text(json.dumps({"traceEvents": [*operators, call]}))
+    said = json.loads(run(HIPBOARD, "convert", file, "-o", tmp_path / "out", "--json"))
+    assert said["changed"]["scope_deep"] == depth - most
+    made = json.loads(Path(said["files"][0]).read_text())["traceEvents"]
+    shown = [e["name"] for e in made if e.get("cat") == "cpu_op" or e.get("cat") == "Operator"]
+    assert shown == [f"op{i}" for i in range(most)]
+    [free] = [e for e in made if e["name"] == "hipFree"]
+    assert free["args"]["External id"] == most
+
+
 def test_changes_are_counted(converted):
     name, said, _ = converted
     calls = sum(event["cat"] in CALLS for event in events(name))
