@@ -117,7 +117,6 @@ static hb_result log_step(hb_event_log *log, const hb_cycle_numbers *numbers, ui
 static hb_result log_steps(hb_event_log *log, hb_cycle_numbers *numbers, int64_t at_step)
 {
     uint32_t n = numbers->steps.count;
-    if (n == 0) return HB_OK;
     double *ms = HB_NEW_ARRAY(&numbers->arena, double, n);
     for (uint32_t i = 0; i < n; i++) {
         const hb_step_times *step = &numbers->steps.items[i];
