@@ -10,6 +10,7 @@
  *   FAKE_ROCPROFILER_REFUSES  the name of a function that returns an error
  *   FAKE_ROCPROFILER_TAKEN    another tool has configured it
  *   FAKE_ROCPROFILER_DROPS    each so many records is lost
+ *   FAKE_ROCPROFILER_AHEAD    so many seconds are its times ahead of CLOCK_BOOTTIME
  *   FAKE_HIP_UNREGISTERED     the runtime does not use its tables
  *   FAKE_HIP_ORDER            the devices' order, as "7,0": these of the eight, in this order
  */

@@ -119,6 +119,12 @@ static uint64_t external_id(uint64_t number, uint32_t kind)
     return external;
 }
 
+uint64_t fake_time(uint64_t boottime_ns)
+{
+    const char *text = getenv("FAKE_ROCPROFILER_AHEAD");
+    return boottime_ns + (text ? strtoull(text, NULL, 10) * 1000000000u : 0);
+}
+
 static void put_async_head(void *record, size_t bytes, uint32_t kind, uint32_t operation,
                            uint64_t external)
 {
@@ -137,8 +143,8 @@ static void report_dispatch(const fake_dispatch *d)
         char r[184] = "";
         if (!fake_is_active(c) || !sdk.contexts[c].buffers[KERNEL_DISPATCH]) continue;
         put_async_head(r, sizeof r, KERNEL_DISPATCH, COMPLETE, external_id(c, KERNEL_DISPATCH));
-        fake_put64(r, 40, d->begin_ns);
-        fake_put64(r, 48, d->end_ns);
+        fake_put64(r, 40, fake_time(d->begin_ns));
+        fake_put64(r, 48, fake_time(d->end_ns));
         fake_put64(r, 56, 72);
         fake_put64(r, 64, d->agent);
         fake_put64(r, 72, d->queue);
@@ -161,8 +167,8 @@ static void report_copy(const fake_copy *copy)
         size_t bytes = (fake_version() >= 10000) ? 96 : 80;
         if (!fake_is_active(c) || !sdk.contexts[c].buffers[MEMORY_COPY]) continue;
         put_async_head(r, bytes, MEMORY_COPY, copy->operation, external_id(c, MEMORY_COPY));
-        fake_put64(r, 40, copy->begin_ns);
-        fake_put64(r, 48, copy->end_ns);
+        fake_put64(r, 40, fake_time(copy->begin_ns));
+        fake_put64(r, 48, fake_time(copy->end_ns));
         fake_put64(r, 56, copy->to);
         fake_put64(r, 64, copy->from);
         fake_put64(r, 72, copy->bytes);

@@ -126,7 +126,7 @@ FAKE_API int rocprofiler_get_timestamp(uint64_t *ns)
 {
     struct timespec t;
     clock_gettime(CLOCK_BOOTTIME, &t);
-    *ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    *ns = fake_time((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
     return OK;
 }
 

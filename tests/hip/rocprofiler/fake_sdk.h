@@ -76,6 +76,8 @@ bool fake_is_active(uint64_t context);
 void fake_set_active(uint64_t context, bool active);
 void fake_put32(void *record, size_t offset, uint64_t value);
 void fake_put64(void *record, size_t offset, uint64_t value);
+/** As the clock of the stand-in has it. */
+uint64_t fake_time(uint64_t boottime_ns);
 void fake_put_pointer(void *record, size_t offset, const void *value);
 void fake_flush(buffer *b);
 const char *fake_operation_name(uint32_t kind, int32_t number);

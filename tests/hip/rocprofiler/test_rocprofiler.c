@@ -480,6 +480,21 @@ static void hip_may_start_between_profiler_and_recording(void **state)
     cJSON_Delete(trace);
 }
 
+/* The stand-in for HIP has a kernel run right behind its launch, for 50 us. */
+static void times_of_another_clock_are_set_right(void **state)
+{
+    (void)state;
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(launch_by_host(fake_load(&vadd), 1, 0, NULL));
+    cJSON *trace = stop(prof);
+    const cJSON *kernel = nth_event(trace, "kernel", NULL, 0);
+    assert_non_null(kernel);
+    double behind_us = number_of(kernel, "ts") - number_of(call_of(trace, kernel), "ts");
+    assert_true(behind_us > -600e6 && behind_us < 600e6); /* far less than an hour */
+    is_time(number_of(kernel, "dur"), 50000, 1);
+    cJSON_Delete(trace);
+}
+
 /* ---- what is missing is said ---- */
 
 static void losses_are_counted(void **state)
@@ -600,6 +615,7 @@ static const scenario scenarios[] = {
     SCENARIO(work_is_on_the_device_as_hip_counts, "FAKE_HIP_ORDER=6,1,3"),
     SCENARIO(nothing_is_recorded_between_sessions, "FAKE_ROCPROFILER_VERSION=0.4.0"),
     SCENARIO(hip_may_start_between_profiler_and_recording),
+    SCENARIO(times_of_another_clock_are_set_right, "FAKE_ROCPROFILER_AHEAD=3600"),
     SCENARIO(losses_are_counted, "FAKE_ROCPROFILER_DROPS=10"),
     SCENARIO(a_wrong_version_is_refused, "FAKE_ROCPROFILER_VERSION=2.0.0"),
     SCENARIO(an_unreleased_version_is_refused, "FAKE_ROCPROFILER_VERSION=0.7.0"),
