@@ -488,17 +488,27 @@ bool hb_timing_events_enable(bool on)
     return true;
 }
 
+/* How many there were. */
+static uint64_t free_all(hb_timing_event *timing)
+{
+    uint64_t n = 0;
+    for (hb_timing_event *next; timing; timing = next, n++) {
+        next = timing->next;
+        free(timing);
+    }
+    return n;
+}
+
 void hb_timing_events_forget(void)
 {
     hb_bare_lock_take(&self.hip_lock);
     hb_bare_lock_take(&self.lock);
     self.generation++;
-    for (int i = 0; i < HB_HIP_MAX_DEVICES; i++)
+    for (int i = 0; i < HB_HIP_MAX_DEVICES; i++) {
+        free_all(self.devices[i].free);
         self.devices[i] = (device){NULL};
-    list lists[] = {self.waiting, self.unread};
-    for (size_t i = 0; i < HB_ARRAY_LEN(lists); i++)
-        for (hb_timing_event *m = lists[i].first; m; m = m->next)
-            atomic_fetch_add(&self.lost, 1);
+    }
+    atomic_fetch_add(&self.lost, free_all(self.waiting.first) + free_all(self.unread.first));
     list_clear(&self.waiting);
     list_clear(&self.unread);
     hb_bare_lock_give(&self.lock);

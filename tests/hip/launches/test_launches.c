@@ -7,6 +7,7 @@
 #include "../rocprofiler/fake.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 
 #include "fake_events.h"
 #include "launch_config.h"
@@ -146,6 +147,28 @@ static void kernels_whose_events_fail_are_said_to_be_lost(void **state)
     assert_int_equal(kernels_where(FAKE_EVENT_RECORD, 1, 1, hipErrorOutOfMemory, 1), 0); /* stop */
 }
 
+/* Their events are gone with the device: they are never asked about again. */
+static void kernels_that_a_reset_overtakes_are_said_to_be_lost(void **state)
+{
+    (void)state;
+    enum { BEFORE = 3, AFTER = 2 };
+    void *kernel = fake_load(&vadd);
+    hb_profiler *prof = capture_start(0);
+    fake_event_fails(FAKE_EVENT_QUERY, 0, INT_MAX, hipErrorNotReady);
+    for (int i = 0; i < BEFORE; i++)
+        HIP_OK(hipLaunchKernelExC(&config, kernel, NULL));
+    HIP_OK(hipDeviceReset());
+    fake_event_fails(FAKE_EVENT_QUERY, 0, 0, 0);
+    for (int i = 0; i < AFTER; i++)
+        HIP_OK(hipLaunchKernelExC(&config, kernel, NULL));
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "Runtime", "hipLaunchKernelExC"), BEFORE + AFTER);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), AFTER);
+    assert_true(metadata_says(trace, "hipboard_hip_notes", "3 records of device work were lost"));
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_work_not_reported"));
+    cJSON_Delete(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +178,7 @@ int main(void)
         cmocka_unit_test(a_launch_that_tells_nothing_is_said_to_be_missing),
         cmocka_unit_test(times_that_are_not_known_yet_are_asked_for_again),
         cmocka_unit_test(kernels_whose_events_fail_are_said_to_be_lost),
+        cmocka_unit_test(kernels_that_a_reset_overtakes_are_said_to_be_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
