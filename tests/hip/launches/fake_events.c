@@ -47,14 +47,26 @@ const char *hipKernelNameRef(const hipFunction_t f)
 
 /* ---- events ---- */
 
+typedef struct made {
+    struct timespec at;
+    struct made *next;
+} made;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static made *all;
+
 hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
 {
     (void)flags;
-    *event = calloc(1, sizeof(struct timespec));
-    return *event ? hipSuccess : hipErrorOutOfMemory;
+    made *new = calloc(1, sizeof *new);
+    if (!new) return hipErrorOutOfMemory;
+    pthread_mutex_lock(&lock);
+    new->next = all;
+    all = new;
+    pthread_mutex_unlock(&lock);
+    *event = (hipEvent_t) new;
+    return hipSuccess;
 }
-
-static pthread_mutex_t failing = PTHREAD_MUTEX_INITIALIZER;
 
 static struct failures {
     int after, times, error;
@@ -62,20 +74,20 @@ static struct failures {
 
 void fake_event_fails(fake_event_call call, int after, int times, int error)
 {
-    pthread_mutex_lock(&failing);
+    pthread_mutex_lock(&lock);
     failures[call] = (struct failures){after, times, error};
-    pthread_mutex_unlock(&failing);
+    pthread_mutex_unlock(&lock);
 }
 
 static hipError_t answer(fake_event_call call)
 {
-    pthread_mutex_lock(&failing);
+    pthread_mutex_lock(&lock);
     struct failures *f = &failures[call];
     bool fails = f->after == 0 && f->times > 0;
     int error = fails ? f->error : hipSuccess;
     f->times -= fails;
     f->after -= f->after > 0;
-    pthread_mutex_unlock(&failing);
+    pthread_mutex_unlock(&lock);
     return (hipError_t)error;
 }
 
@@ -84,7 +96,7 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
     (void)stream;
     hipError_t error = answer(FAKE_EVENT_RECORD);
     if (error) return error;
-    clock_gettime(CLOCK_BOOTTIME, (struct timespec *)event);
+    clock_gettime(CLOCK_BOOTTIME, &((made *)event)->at);
     return hipSuccess;
 }
 
@@ -102,7 +114,7 @@ hipError_t hipEventSynchronize(hipEvent_t event)
 
 static double ms(hipEvent_t event)
 {
-    const struct timespec *t = (const struct timespec *)event;
+    const struct timespec *t = &((const made *)event)->at;
     return (double)t->tv_sec * 1e3 + (double)t->tv_nsec * 1e-6;
 }
 
@@ -112,9 +124,15 @@ hipError_t hipEventElapsedTime(float *elapsed, hipEvent_t start, hipEvent_t stop
     return answer(FAKE_EVENT_ELAPSED);
 }
 
-/* Here they stay valid. */
+/* They are the device's. */
 hipError_t hipDeviceReset(void)
 {
+    pthread_mutex_lock(&lock);
+    for (made *next; all; all = next) {
+        next = all->next;
+        free(all);
+    }
+    pthread_mutex_unlock(&lock);
     return hipSuccess;
 }
 
