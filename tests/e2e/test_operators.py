@@ -602,6 +602,7 @@ def test_pools_of_a_program_are_memory(tmp_path):
     table.write_text(POOL_TABLE)
     done, [trace] = recorded(tmp_path, program, ops=table)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 12\n", done.stderr)
+    assert trace["hipboard_operators"] == len(POOL_TABLE.split("\n")) - 2
     assert memory_events(trace) == [
         (3000, 0, -1, 3000), (500, 0, -1, 3500), (-3000, 0, -1, 500), (7000, 0, -1, 7500),
         (1 << 30, 0, -1, "oom"), (-500, 0, -1, 7000), (256, 1, 2, 256), (-7000, 0, -1, 0)]
