@@ -180,6 +180,25 @@ static void steps_are_told_as_they_begin_until_they_come_no_more(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* It is not to pay for ever; until then it is watched, and again when somebody asks. */
+static void a_program_without_steps_is_left_alone_in_the_end(void **state)
+{
+    (void)state;
+    enum { AT_LEAST = 1 << 19 };
+    atomic_store(&told, 0);
+    for (int round = 0; round < 2; round++) {
+        long calls = 0;
+        hb_pace_watch(tell);
+        for (; hb_pace_is_on; calls++) /* more of them while they are looked at */
+            note(HB_PACE_WAIT, 0);
+        assert_true(calls >= AT_LEAST);
+    }
+    for (int i = 0; i < 100000; i++)
+        step_of(100);
+    assert_int_equal(atomic_load(&told), 0);
+    hb_pace_watch(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +210,7 @@ int main(void)
                                         clear),
         cmocka_unit_test_setup_teardown(few_rounds_and_none_are_no_steps, clear, clear),
         cmocka_unit_test(steps_are_told_as_they_begin_until_they_come_no_more),
+        cmocka_unit_test(a_program_without_steps_is_left_alone_in_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
