@@ -12,13 +12,13 @@
 #include <sys/un.h>
 #include <time.h>
 
+#include "forks_with_threads.h"
 #include "profiler/arbitration.h"
 #include "profiler/control_file.h"
 #include "profiler/control_socket.h"
 #include "profiler/profiler.h"
 #include "profiler/slow_steps.h"
 #include "record/alarm.h"
-#include "forks_with_threads.h"
 #include "recorded.h"
 #include "test_dir.h"
 
@@ -356,7 +356,7 @@ static void a_metric_beyond_its_limit_triggers_once(void **state)
     (void)state;
     hb_alarm_call call;
     hb_alarm_limit limit;
-    static const char *const wrong[] = {"loss",        "> 5",        "loss > ",
+    static const char *const wrong[] = {"loss",        "loss >",     "> 5",       "loss > ",
                                         "loss > five", "loss > 5 5", "loss > inf"};
     for (size_t i = 0; i < HB_ARRAY_LEN(wrong); i++)
         assert_false(hb_alarm_limit_parse(wrong[i], &limit));
