@@ -71,6 +71,24 @@ static void the_call_that_comes_once_begins_steps(void **state)
 }
 
 /* What follows the last step is none of its calls. */
+/* A program warms up in its first steps, and the last one may not be over. */
+static void what_only_some_steps_have_begins_none(void **state)
+{
+    (void)state;
+    hb_pace_anchor anchor;
+    for (int warm = 0; warm < 6; warm++) {
+        clear(NULL);
+        for (int i = 0; i < 12; i++) {
+            if (i < warm) launch(9, 0x2000);
+            training_step(6, true);
+        }
+        for (int i = 0; i < 6; i++)
+            launch(1, 0x2000);
+        assert_true(hb_pace_find(&window, &anchor));
+        assert_int_equal(anchor.key, 3);
+    }
+}
+
 static void an_evaluation_behind_them_makes_no_step_longer(void **state)
 {
     (void)state;
@@ -220,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_call_that_comes_once_begins_steps, clear, clear),
+        cmocka_unit_test_setup_teardown(what_only_some_steps_have_begins_none, clear, clear),
         cmocka_unit_test_setup_teardown(an_evaluation_behind_them_makes_no_step_longer, clear,
                                         clear),
         cmocka_unit_test_setup_teardown(steps_may_be_of_different_lengths, clear, clear),
