@@ -212,6 +212,78 @@ def test_tensorboard_reads_redacted_event_files(redacted):
     assert any(re.search(r"dir-\d+/set\.bin", text) for text in texts)
 
 
+def crc(data):
+    """CRC-32C as records have it."""
+    value = 0xffffffff
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (0x82f63b78 if value & 1 else 0)
+    value ^= 0xffffffff
+    return struct.pack("<I", ((value >> 15 | value << 17) + 0xa282ead8) & 0xffffffff)
+
+
+def record_of(message):
+    head = struct.pack("<Q", len(message))
+    return head + crc(head) + message + crc(message)
+
+
+def event_with_texts(text):
+    """Of TensorBoard's own messages, with a text in each field that users write."""
+    from tensorboard.plugins.hparams import plugin_data_pb2
+    event = Event(wall_time=1.5, step=7)
+    plain = event.summary.value.add(tag=text, node_name=text, simple_value=2.5)
+    plain.metadata.display_name, plain.metadata.summary_description = text, text
+    plain.metadata.plugin_data.plugin_name, plain.metadata.plugin_data.content = "other", b"/home/mallory/kept by its plugin"
+    texts = event.summary.value.add(tag="t")
+    texts.tensor.string_val.extend([text.encode(), b"\0/home/mallory/no text", text.encode()])
+    texts.tensor.tensor_shape.dim.add(size=3)
+    numbers = event.summary.value.add(tag="n")
+    numbers.tensor.float_val.extend([1.5, 2.5])
+    numbers.tensor.tensor_content = b"/home/mallory/bytes"
+    content = plugin_data_pb2.HParamsPluginData(version=3)
+    start = content.session_start_info
+    start.hparams[text].string_value = text
+    start.model_uri, start.monitor_url, start.group_name, start.start_time_secs = text, text, text, 9.5
+    experiment = content.experiment
+    experiment.name, experiment.description, experiment.user = text, text, text
+    experiment.time_created_secs = 3.25
+    info = experiment.hparam_infos.add(name=text, display_name=text, description=text, type=1)
+    info.domain_discrete.values.add(string_value=text)
+    metric = experiment.metric_infos.add(display_name=text, description=text, dataset_type=2)
+    metric.name.group, metric.name.tag = text, text
+    session = event.summary.value.add(tag="_hparams_/x")
+    session.metadata.plugin_data.plugin_name = "hparams"
+    session.metadata.plugin_data.content = content.SerializeToString(deterministic=True)
+    return event
+
+
+def test_each_text_of_an_event_is_redacted_and_nothing_else(tmp_path):
+    (tmp_path / "run").mkdir()
+    file = tmp_path / "run/events.out.tfevents.1.x"
+    big = Event(step=8)
+    big.summary.value.add(tag="/home/mallory/" + "x" * 300_000 + "/y")  # of more than a window
+    log = Event(log_message={"level": 20, "message": "/home/mallory/a/b.py"})
+    events = [Event(file_version="brain.Event:2"), event_with_texts("see /home/mallory/a/b.py"), log, big, Event(graph_def=b"/home/mallory/x/y")]
+    file.write_bytes(b"".join(record_of(e.SerializeToString(deterministic=True)) for e in events))
+    run(HIPBOARD, "pack", tmp_path / "run", "-o", tmp_path / "r.hbpack", "--redact")
+    run(HIPBOARD, "unpack", tmp_path / "r.hbpack", "-o", tmp_path / "out")
+    [made] = (tmp_path / "out").iterdir()
+    found = [Event.FromString(record) for record in RawEventFileLoader(str(made)).Load()]
+    events[1] = event_with_texts("see dir-1/b.py")
+    events[2].log_message.message = "dir-1/b.py"
+    events[3].summary.value[0].tag = "dir-2/y"
+    for one, wanted in zip(found, events, strict=True):
+        assert str(one)[:3000] == str(wanted)[:3000]
+    # What is behind a record that is damaged is left out, and said so.
+    data = file.read_bytes()
+    for at in (3, 9, 20, len(data) - 2):
+        file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1:])
+        [said] = json.loads(run(HIPBOARD, "pack", tmp_path / "run", "-o", tmp_path / "r.hbpack", "--redact", "--json", "--force",
+                                "--dry-run"))["files"]
+        assert said["left_out"] == "what is behind a damaged record"
+
+
 def test_the_real_plugin_shows_what_was_redacted(redacted, tmp_path):
     with TensorBoard(redacted[1], tmp_path / "log") as board:
         board.wait_until_loaded()
