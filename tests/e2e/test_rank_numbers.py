@@ -319,6 +319,16 @@ def test_what_is_noise_is_no_change(apart, least, tmp_path):
         assert (change and change["step"]) == (11 if name == "more" else None)
 
 
+@pytest.mark.parametrize("other", ["gloo:all_gather", "gloo:gather"])
+def test_who_is_in_something_else_is_not_in_it(other, tmp_path):
+    """Of forty collectives one rank's eighth is another, whose name may be as long."""
+    made_ranks.write(tmp_path / "job", 4, steps=4)
+    [path] = (tmp_path / "job").glob("*_1002.*")
+    parts = path.read_text().split("gloo:all_reduce")
+    path.write_text("gloo:all_reduce".join(parts[:8]) + other + "gloo:all_reduce".join(parts[8:]))
+    assert sorted((c["ranks"], c["calls"]) for c in study(tmp_path / "job")["collectives"]) == [(3, 1), (4, 39)]
+
+
 def aligned(job, out, how):
     return subprocess.run([BUILD / "tools/hipboard/hipboard", "convert", "--align", how, "-o", out, job], capture_output=True, text=True)
 
