@@ -78,6 +78,14 @@ static void members_are_read_as_files(void **state)
         assert_text(path, parts[i].text);
     }
     hb_text text;
+    static const char *const no_gzip[] = {"run/plain.json", "run/deflated.json", "empty"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(no_gzip); i++) {
+        snprintf(path, sizeof path, "%s/%s", pack, no_gzip[i]);
+        assert_int_equal(hb_text_open(&text, path, HB_TEXT_GZIP), HB_ERROR_FORMAT);
+        assert_non_null(strstr(hb_last_error(), "not a gzip file"));
+        assert_int_equal(hb_text_open(&text, path, HB_TEXT_PLAIN), HB_OK);
+        hb_text_close(&text);
+    }
     snprintf(path, sizeof path, "%s/run/none.json", pack);
     assert_int_equal(hb_text_open(&text, path, HB_TEXT_AUTO), HB_ERROR_NOT_FOUND);
     assert_non_null(strstr(hb_last_error(), "run/none.json"));
