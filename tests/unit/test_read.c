@@ -116,6 +116,43 @@ static void test_equal_scalars_are_one_key(void **state)
     unload(&l);
 }
 
+/* Those that are equal are one, as in Python, and no others. */
+static void test_numbers_are_one_key_where_they_are_equal(void **state)
+{
+    static const struct {
+        const char *one, *other;
+        bool equal;
+    } rows[] = {
+        {"999999999999999", "999999999999999.0", true},
+        {"-999999999999999", "-999999999999999.0", true},
+        {"1000000000000000001", "1e18", false},
+        {"4611686018427387909", "5", false}, /* 2^62 + 5 */
+        {"-4611686018427387899", "5", false},
+        {"2305843009213693952", "-2305843009213693952", false}, /* 2^61 */
+        {"2305843009213693951", "2305843009213693952", false},
+        {"9223372036854775807", "-1", false},
+        {"9223372036854775808", "9223372036854775808", true},
+        {"18446744073709551615", "-1", false},
+        {"0", "-0", true},
+        {"0", "-0.0", true},
+        {"0.5", "5e-1", true},
+        {"0.5", "0", false},
+        {"1e300", "1e301", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        char text[200];
+        snprintf(text, sizeof text, "{\"traceEvents\":[{\"pid\":%s,\"tid\":%s}]}", rows[i].one,
+                 rows[i].other);
+        loaded l = load(text);
+        assert_int_equal(l.result, HB_OK);
+        const hb_track *track = hb_row_track(&l.trace, hb_trace_row(&l.trace, 0));
+        if ((track->pid == track->tid) != rows[i].equal)
+            fail_msg("%s, %s", rows[i].one, rows[i].other);
+        unload(&l);
+    }
+}
+
 /* What PyTorch 1.8 wrote so, and other writers. */
 static void test_numbers_in_quotes(void **state)
 {
@@ -602,6 +639,7 @@ int main(void)
         cmocka_unit_test(test_an_operator),
         cmocka_unit_test(test_kinds_by_category_and_phase),
         cmocka_unit_test(test_equal_scalars_are_one_key),
+        cmocka_unit_test(test_numbers_are_one_key_where_they_are_equal),
         cmocka_unit_test(test_numbers_in_quotes),
         cmocka_unit_test(test_last_of_equal_members_wins),
         cmocka_unit_test(test_defects_are_lived_with_and_noted),
