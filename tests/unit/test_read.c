@@ -116,6 +116,22 @@ static void test_equal_scalars_are_one_key(void **state)
     unload(&l);
 }
 
+static void test_names_of_members_may_have_escapes(void **state)
+{
+    (void)state;
+    loaded l = load("{\"traceEvents\":[{\"p\\u0068\":\"X\",\"c\\u0061t\":\"cpu_op\","
+                    "\"n\\u0061me\":\"a\",\"\\u0074s\":5,\"d\\u0075r\":2,\"\\u0061rgs\":"
+                    "{\"External\\u0020id\":7,\"Input D\\u0069ms\":[[3]]}}]}");
+    assert_int_equal(l.result, HB_OK);
+    const hb_row *row = hb_trace_row(&l.trace, 0);
+    assert_int_equal(row->kind, HB_KIND_OPERATOR);
+    assert_string_equal(name_of(&l, 0), "a");
+    assert_true(row->start == 5000 && row->duration == 2000);
+    assert_true(hb_row_key(&l.trace, row) == hb_key_int(7));
+    assert_string_equal(hb_trace_text(&l.trace, hb_trace_op(&l.trace, row)->dims).s, "[[3]]");
+    unload(&l);
+}
+
 /* Those that are equal are one, as in Python, and no others. */
 static void test_numbers_are_one_key_where_they_are_equal(void **state)
 {
@@ -639,6 +655,7 @@ int main(void)
         cmocka_unit_test(test_an_operator),
         cmocka_unit_test(test_kinds_by_category_and_phase),
         cmocka_unit_test(test_equal_scalars_are_one_key),
+        cmocka_unit_test(test_names_of_members_may_have_escapes),
         cmocka_unit_test(test_numbers_are_one_key_where_they_are_equal),
         cmocka_unit_test(test_numbers_in_quotes),
         cmocka_unit_test(test_last_of_equal_members_wins),
