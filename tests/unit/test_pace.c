@@ -70,7 +70,6 @@ static void the_call_that_comes_once_begins_steps(void **state)
     }
 }
 
-/* What follows the last step is none of its calls. */
 /* A program warms up in its first steps, and the last one may not be over. */
 static void what_only_some_steps_have_begins_none(void **state)
 {
@@ -89,6 +88,7 @@ static void what_only_some_steps_have_begins_none(void **state)
     }
 }
 
+/* What follows the last step is none of its calls. */
 static void an_evaluation_behind_them_makes_no_step_longer(void **state)
 {
     (void)state;
@@ -114,23 +114,6 @@ static void steps_may_be_of_different_lengths(void **state)
     assert_true(hb_pace_find(&window, &anchor));
     assert_true(anchor.key == 3 || anchor.key == 4);
     assert_int_equal(anchor.calls, 16);
-}
-
-/* As where something is made ready: it would be waited for in vain. */
-static void a_call_of_the_first_steps_alone_begins_none(void **state)
-{
-    (void)state;
-    hb_pace_anchor anchor;
-    for (int rare = 1; rare < 10; rare++) { /* of 20 */
-        clear(NULL);
-        for (int i = 0; i < 20; i++) {
-            if (i < rare) launch(50, 0x2008);
-            training_step(3 + i * 7 % 5, true);
-        }
-        assert_true(hb_pace_find(&window, &anchor));
-        assert_true(anchor.key == 3 || anchor.key == 4);
-        assert_int_equal(anchor.steps, 20);
-    }
 }
 
 static void where_each_call_comes_several_times_none_is_found(void **state)
@@ -242,7 +225,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_evaluation_behind_them_makes_no_step_longer, clear,
                                         clear),
         cmocka_unit_test_setup_teardown(steps_may_be_of_different_lengths, clear, clear),
-        cmocka_unit_test_setup_teardown(a_call_of_the_first_steps_alone_begins_none, clear, clear),
         cmocka_unit_test_setup_teardown(where_each_call_comes_several_times_none_is_found, clear,
                                         clear),
         cmocka_unit_test_setup_teardown(few_rounds_and_none_are_no_steps, clear, clear),
