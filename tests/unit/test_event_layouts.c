@@ -105,6 +105,31 @@ static void texts_lists_and_members_of_every_form(void **state)
 }
 
 /* What is odd is said of every event that has it, not of the first only. */
+/* Arguments that are none, and behind them some that are. */
+static void arguments_that_are_no_object(void **state)
+{
+    static const char *const args[] = {"null",
+                                       "\"g\"",
+                                       "[]",
+                                       "7",
+                                       "true",
+                                       "{}",
+                                       "[{\"External id\": 5}]",
+                                       "{\"External id\": 3, \"Input Dims\": [[2]]}"};
+    static char texts[HB_ARRAY_LEN(args)][200];
+    const char *events[HB_ARRAY_LEN(args)];
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(args); i++) {
+        snprintf(texts[i], sizeof texts[i],
+                 "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\", \"pid\": 1, \"tid\": 2, "
+                 "\"ts\": 3, \"dur\": 4, "
+                 "\"args\": %s}",
+                 args[i]);
+        events[i] = texts[i];
+    }
+    all_pairs_are_read_as_tokenised(events, HB_ARRAY_LEN(events));
+}
+
 static void defects_of_every_form(void **state)
 {
     (void)state;
@@ -419,6 +444,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_every_form),
         cmocka_unit_test(texts_lists_and_members_of_every_form),
+        cmocka_unit_test(arguments_that_are_no_object),
         cmocka_unit_test(defects_of_every_form),
         cmocka_unit_test(what_is_too_much_to_remember),
         cmocka_unit_test(texts_are_those_of_the_trace),

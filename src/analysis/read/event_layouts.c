@@ -421,7 +421,8 @@ static const char *learn_member(learning *g, const char *p, int slot, bool args)
     hb_value value;
     if (slot >= 0 && g->present >> slot & 1) return NULL; /* the last one counts */
     if (slot >= 0) g->present |= UINT64_C(1) << slot;
-    if (slot == HB_SLOT_ARGS && *p == '{') return learn_args(g, p);
+    /* What is no object now may be one in the next event, into which nobody would look. */
+    if (slot == HB_SLOT_ARGS) return *p == '{' ? learn_args(g, p) : NULL;
     const char *end = hb_scan_value(g->scan, p, &value);
     if (!end) return NULL;
     bool taken = !is_fixed(g, &value, slot, args)
