@@ -15,6 +15,7 @@
 #include <hipboard/compare.h>
 
 #include "fuzz.h"
+#include "json_mutator.h"
 
 enum { RUNS = 3, KINDS = HB_COMPARE_MODULE + 1 };
 

@@ -13,6 +13,7 @@
 #include <hipboard/convert.h>
 
 #include "fuzz.h"
+#include "json_mutator.h"
 #include "read/json_reader.h"
 
 /* Where files come to lie; one directory for the whole run. */

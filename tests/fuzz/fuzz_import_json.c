@@ -5,3 +5,4 @@
 #define FORMATS "rocprofv3 JSON", "rocprof JSON", "ONNX Runtime", "Chrome JSON"
 #define TAKES_ANY
 #include "fuzz_import.h"
+#include "json_mutator.h"

@@ -16,6 +16,7 @@
 
 #include "../unit/raw_events.h"
 #include "fuzz.h"
+#include "json_mutator.h"
 #include "insight/insight.h"
 #include "normalize/keep_steps.h"
 #include "normalize/normalize.h"
