@@ -262,6 +262,19 @@ def test_what_lies_too_deep_is_hidden_and_its_calls_are_the_last_ones(tmp_path):
     assert free["args"]["External id"] == most
 
 
+@pytest.mark.parametrize("properties", ['{"": 1}', '[1, {"id": 0}]', '"x"', "7", "[[{}]]", "null", "[]", '[{"id": 0}]'])
+def test_odd_device_properties_leave_json(tmp_path, properties):
+    """Of two GPUs, one of which has none."""
+    file = tmp_path / "trace.json"
+    kernels = ",".join('{"ph":"X","cat":"kernel","name":"k","pid":%d,"tid":7,"ts":%d,"dur":1,"args":{"device":%d}}' % (i, i, i)
+                       for i in range(2))
+    file.write_text('{"deviceProperties": %s, "traceEvents": [%s]}' % (properties, kernels))
+    said = json.loads(run(HIPBOARD, "convert", file, "-o", tmp_path / "out", "--json"))
+    made = json.loads(Path(said["files"][0]).read_text())["deviceProperties"]
+    whole = {"null": None, '[{"id": 0}]': [{"id": 0}, {"id": 1, "name": ""}]}
+    assert made == whole.get(properties, [])
+
+
 def test_changes_are_counted(converted):
     name, said, _ = converted
     calls = sum(event["cat"] in CALLS for event in events(name))

@@ -84,26 +84,11 @@ static bool find_quotes(const char *p, const char *end, const char **open, const
     return p < end && *p == '"' && p > *open + 1;
 }
 
-static bool is_list_of_objects(hb_str json)
-{
-    const char *end = json.s + json.len, *p = hb_scan_space(json.s);
-    hb_scan scan = {.end = end + HB_SCAN_SLACK, .defect = hb_ignore_defect};
-    hb_value element;
-    if (*p != '[') return false;
-    p = hb_scan_space(p + 1);
-    while (p < end && *p == '{') {
-        p = hb_scan_value(&scan, p, &element);
-        if (!p) return false;
-        p = hb_scan_space(p);
-        if (*p == ',') p = hb_scan_space(p + 1);
-    }
-    return p < end && *p == ']';
-}
-
 /* Anything else loses the file. */
 static hb_str list_of_objects(output *o, hb_str json)
 {
-    if (is_list_of_objects(json) || (json.len == 4 && memcmp(json.s, "null", 4) == 0)) return json;
+    if (hb_is_list_of_objects(json) || (json.len == 4 && memcmp(json.s, "null", 4) == 0))
+        return json;
     o->plan->counts[HB_CHANGE_ODD]++;
     return HB_STR("[]");
 }

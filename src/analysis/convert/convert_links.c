@@ -18,6 +18,22 @@ static bool has_driver_numbers(const hb_plan *plan)
            !hb_trace_member(&plan->trace, "hip_runtime_version").len;
 }
 
+bool hb_is_list_of_objects(hb_str json)
+{
+    const char *end = json.s + json.len, *p = hb_scan_space(json.s);
+    hb_scan scan = {.end = end + HB_SCAN_SLACK, .defect = hb_ignore_defect};
+    hb_value element;
+    if (*p != '[') return false;
+    p = hb_scan_space(p + 1);
+    while (p < end && *p == '{') {
+        p = hb_scan_value(&scan, p, &element);
+        if (!p) return false;
+        p = hb_scan_space(p);
+        if (*p == ',') p = hb_scan_space(p + 1);
+    }
+    return p < end && *p == ']';
+}
+
 static bool next_object(const char **p, const hb_str *list, hb_value *object)
 {
     const char *end = list->s + list->len;
@@ -38,14 +54,16 @@ static int member_number(const hb_value *object, const char *name)
     return *at == ':' ? atoi(at + 1) : -1;
 }
 
-/* Fills plan->sms; the number of devices that have properties. */
+/* Fills plan->sms; the number of devices that have properties: none in what will give way to an
+ * empty list. */
 static int read_properties(hb_plan *plan)
 {
     hb_str list = hb_trace_member(&plan->trace, "deviceProperties");
     const char *p = list.s;
     hb_value object;
     int count = 0;
-    while (list.len && count < HB_PLAN_DEVICES && next_object(&p, &list, &object))
+    if (!list.len || !hb_is_list_of_objects(list)) return 0;
+    while (count < HB_PLAN_DEVICES && next_object(&p, &list, &object))
         plan->sms[count++] = member_number(&object, "\"numSms\"");
     return count;
 }
