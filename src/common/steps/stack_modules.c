@@ -7,7 +7,6 @@
 
 #include "base/hash_map.h"
 #include "base/json_scan.h"
-#include "base/names.h"
 #include "base/string_table.h"
 #include "rules/name_class.h"
 
@@ -15,7 +14,7 @@ enum { DEPTH_MOST = 64, PLACES_MOST = 256 };
 
 /* A frame text that was looked at: the same few come again and again. */
 typedef struct frame {
-    uint32_t method; /* its function, + 1; 0: no module's */
+    hb_string_id method; /* its function; 0: no module's */
     hb_string_id class;
 } frame;
 
@@ -26,6 +25,7 @@ typedef struct call {
 
 typedef struct module {
     hb_str name;
+    hb_string_id class;
     int64_t start, end, tid;
     uint32_t parent; /* index + 1 */
     uint32_t place;  /* + 1: which one of its class: where it was called, and in which other one */
@@ -35,18 +35,18 @@ typedef struct module {
 /* The frames of the present call that are modules', outermost first. */
 typedef struct chain {
     struct {
-        uint32_t method, called_at, calls_from; /* frames, + 1 */
-        hb_string_id class;
+        hb_string_id method, class;
+        hb_string_id called_at, calls_from; /* texts of frames; 0: the outermost is called */
     } items[DEPTH_MOST];
     uint32_t count;
 } chain;
 
 /* Open ones, of one thread. */
 typedef struct opened {
-    uint32_t method, called_at;
-    uint32_t module; /* index */
-    uint32_t last;   /* the place that the last call came from */
-    uint32_t places[PLACES_MOST];
+    hb_string_id method, called_at;
+    uint32_t module;   /* index */
+    hb_string_id last; /* the place that the last call came from */
+    hb_string_id places[PLACES_MOST];
     uint32_t num_places;
 } opened;
 
@@ -58,8 +58,8 @@ typedef struct finder {
     hb_texts texts;
     regex_t expression;
     bool compiled;
-    hb_names frames, functions; /* texts of frames, in the order of `known` */
-    hb_dict calls_in, places;   /* pairs that make a place */
+    hb_dict frames;           /* by text: index in `known` */
+    hb_dict calls_in, places; /* pairs that make a place */
     HB_VEC(frame) known;
     HB_VEC(call) calls;
     HB_VEC(module) modules;
@@ -94,39 +94,39 @@ static frame look_at(finder *f, const char *text, size_t size)
     size_t length = (size_t)(m->rm_eo - m->rm_so);
     hb_string_id class = length ? text_id(f, function + m->rm_so, length) : 0;
     if (!class) return (frame){0};
-    return (frame){hb_names_add(&f->arena, &f->functions, (hb_str){function, (uint32_t)n}) + 1,
-                   class};
+    return (frame){text_id(f, function, n), class};
 }
 
-/* Its number. */
-static uint32_t frame_of(finder *f, const char *text, size_t size)
+static frame frame_of(finder *f, hb_string_id text)
 {
-    uint32_t i = hb_names_add(&f->arena, &f->frames, (hb_str){text, (uint32_t)size});
-    if (i == f->known.count) {
-        frame new = look_at(f, text, size);
-        *HB_PUSH(&f->arena, &f->known) = new;
+    bool added;
+    hb_dict_entry *entry = hb_dict_add(&f->arena, &f->frames, text, &added);
+    if (added) {
+        hb_str s = hb_texts_get(&f->texts, text);
+        entry->value = f->known.count;
+        *HB_PUSH(&f->arena, &f->known) = look_at(f, s.s, s.len);
     }
-    return i;
+    return f->known.items[entry->value];
 }
 
 /* From the outermost frame, which stands last, inwards. */
 static void read_chain(finder *f, hb_str stack, chain *c)
 {
     const char *at = stack.s + stack.len;
-    uint32_t outer = 0;
+    hb_string_id outer = 0;
     c->count = 0;
     while (at > stack.s) {
         const char *end = at[-1] == ';' ? at - 1 : at;
         for (at = end; at > stack.s && at[-1] != ';';)
             at--;
         size_t size = (size_t)(end - at);
-        uint32_t text = frame_of(f, at, size) + 1;
-        const frame *of = &f->known.items[text - 1];
-        if (of->method && c->count < DEPTH_MOST) {
-            c->items[c->count].method = of->method;
+        hb_string_id text = text_id(f, at, size);
+        frame of = frame_of(f, text);
+        if (of.method && c->count < DEPTH_MOST) {
+            c->items[c->count].method = of.method;
             c->items[c->count].called_at = outer;
             c->items[c->count].calls_from = text;
-            c->items[c->count++].class = of->class;
+            c->items[c->count++].class = of.class;
         }
         outer = text;
     }
@@ -159,14 +159,14 @@ static bool earlier(const void *context, const void *a, const void *b)
 
 /* ---- modules ---- */
 
-static bool was_at(const opened *o, uint32_t place)
+static bool was_at(const opened *o, hb_string_id place)
 {
     for (uint32_t i = 0; i < o->num_places; i++)
         if (o->places[i] == place) return true;
     return false;
 }
 
-static void note_place(opened *o, uint32_t place)
+static void note_place(opened *o, hb_string_id place)
 {
     if (o->last == place) return;
     o->last = place;
@@ -196,9 +196,8 @@ static void open_one(finder *f, const chain *c, const call *at)
                   .called_at = c->items[f->depth].called_at,
                   .module = f->modules.count};
     uint32_t called = hb_pair_number(&f->arena, &f->calls_in, in, o->called_at);
-    hb_str class = hb_texts_get(&f->texts, c->items[f->depth].class);
     *HB_PUSH(&f->arena, &f->modules) =
-        (module){.name = class,
+        (module){.class = c->items[f->depth].class,
                  .start = at->start,
                  .end = at->end,
                  .tid = at->tid,
@@ -229,32 +228,29 @@ static bool by_start(const void *context, const void *a, const void *b)
 }
 
 /* Which of its class: what was called at the same place, in the same other one, is the same. */
-static uint32_t number_of(finder *f, hb_dict *known, hb_dict *counts, hb_names *classes,
-                          const module *m)
+static uint32_t number_of(finder *f, hb_dict *known, hb_dict *counts, const module *m)
 {
     bool is_new, added;
     hb_dict_entry *place = hb_dict_add(&f->arena, known, m->place, &is_new);
     if (!is_new) return place->value;
-    hb_dict_entry *count =
-        hb_dict_add(&f->arena, counts, hb_names_add(&f->arena, classes, m->name), &added);
-    uint32_t number = count->value++;
-    return hb_dict_get(known, m->place)->value = number;
+    hb_dict_entry *count = hb_dict_add(&f->arena, counts, m->class, &added);
+    return place->value = count->value++;
 }
 
 /* "nn.Module: Layer_1" */
 static hb_str name_of(finder *f, const module *m)
 {
-    size_t size = hb_known_text(HB_KNOWN_MODULE).len + m->name.len + 16;
+    hb_str class = hb_texts_get(&f->texts, m->class);
+    size_t size = hb_known_text(HB_KNOWN_MODULE).len + class.len + 16;
     char *name = hb_arena_alloc(&f->arena, size);
-    int n = snprintf(name, size, "%s%.*s_%u", hb_known_text(HB_KNOWN_MODULE).s, (int)m->name.len,
-                     m->name.s, m->args.module_id);
+    int n = snprintf(name, size, "%s%.*s_%u", hb_known_text(HB_KNOWN_MODULE).s, (int)class.len,
+                     class.s, m->args.module_id);
     return (hb_str){name, (uint32_t)n};
 }
 
 static void put_in_order(finder *f)
 {
     hb_dict known = {0}, counts = {0};
-    hb_names classes = {0};
     uint32_t n = f->modules.count;
     uint32_t *order = HB_NEW_ARRAY(&f->arena, uint32_t, n + 1);
     uint32_t *number = HB_NEW_ARRAY(&f->arena, uint32_t, n + 1);
@@ -268,7 +264,7 @@ static void put_in_order(finder *f)
         module *m = &sorted[i];
         *m = f->modules.items[order[i]];
         m->args = (hb_module_args){i + 1, m->parent ? number[m->parent - 1] : 0,
-                                   number_of(f, &known, &counts, &classes, m)};
+                                   number_of(f, &known, &counts, m)};
         m->name = name_of(f, m);
     }
     if (n) memcpy(f->modules.items, sorted, n * sizeof *sorted);
