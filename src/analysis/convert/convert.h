@@ -147,11 +147,10 @@ void hb_plan_links(hb_plan *plan);
 void hb_plan_move_calls(hb_plan *plan);
 void hb_plan_steps(hb_plan *plan);
 void hb_plan_devices(hb_plan *plan);
-
-/** Whether these are a list of objects, or an empty one, as deviceProperties must be. */
-bool hb_is_list_of_objects(hb_str json);
 /** The new number of a device; -1: none. */
 int hb_plan_number(const hb_plan *plan, int64_t device);
+/** Whether these are a list of objects, or an empty one, as deviceProperties must be. */
+bool hb_is_list_of_objects(hb_str json);
 /** Whether some events are in no file, or in another one than their neighbours. */
 bool hb_plan_is_cut(const hb_plan *plan);
 /** Divides the events among the files to be written. */

@@ -13,8 +13,8 @@
 
 static bool is_same(const hb_control_file *f, const struct stat *st)
 {
-    return f->modified_ns == hb_modified_ns(st) && f->inode == st->st_ino && f->device == st->st_dev &&
-           f->size == (uint64_t)st->st_size;
+    return f->modified_ns == hb_modified_ns(st) && f->inode == st->st_ino &&
+           f->device == st->st_dev && f->size == (uint64_t)st->st_size;
 }
 
 static void remember(hb_control_file *f, const struct stat *st)
