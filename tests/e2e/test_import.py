@@ -405,6 +405,21 @@ def test_names_in_rocprofs_json(tmp_path):
     assert [e["name"] for e in trace["traceEvents"] if e.get("cat") == "kernel"] == [ODD]
 
 
+def test_calls_and_kernels_without_arrows_are_no_pairs(tmp_path):
+    """Of rocprof's JSON: what has no correlation was 0, of a call as of a kernel, and of these the plugin makes pairs."""
+    path = tmp_path / "results.json"
+    document = json.loads((CORPUS / "import_json/rocprof1_json").read_text())
+    document["traceEvents"] = [e for e in document["traceEvents"] if e.get("ph") == "X"]
+    path.write_text(json.dumps(document))
+    told, trace = told_and_written(path, tmp_path / "log")
+    assert (told["kernels"], told["calls"], told["linked"]) == (1, 1, 0)
+    kernels, calls = ([e["args"]["correlation"] for e in trace["traceEvents"] if e.get("cat") == cat]
+                      for cat in ("kernel", "Runtime"))
+    assert len(kernels) == len(calls) == 1 and not {*kernels} & {*calls}
+    operators = [e["name"] for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
+    assert operators == ["hipMemcpy", "no operator was recorded"] # a call is one, whether or not it launched something
+
+
 def last_end(directory):
     """The latest end of what a directory's traces have, in nanoseconds since 1970."""
     ends = []

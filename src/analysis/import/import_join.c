@@ -159,6 +159,36 @@ static void complete_launch(hb_arena *arena, hb_import_rows *r, hb_import_work *
     if (work->launch == UINT32_MAX) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
 }
 
+static bool has_work_of_no_call(const hb_import_rows *r)
+{
+    for (uint32_t i = 0; i < r->works.count; i++)
+        if (!((const hb_import_work *)hb_column_at(&r->works, i))->correlation) return true;
+    return false;
+}
+
+/* Readers take a call and work of the same correlation for a pair, if it is 0 as well: where work
+ * has none, calls that have none get what nobody else has. */
+static void number_calls(hb_arena *arena, hb_import_rows *r)
+{
+    hb_id_index taken = {0};
+    uint64_t next = 1;
+    if (!r->calls.count || !has_work_of_no_call(r)) return;
+    for (uint32_t i = 0; i < r->calls.count; i++)
+        hb_id_index_set(arena, &taken,
+                        ((const hb_import_host *)hb_column_at(&r->calls, i))->correlation, 1);
+    for (uint32_t i = 0; i < r->works.count; i++)
+        hb_id_index_set(arena, &taken,
+                        ((const hb_import_work *)hb_column_at(&r->works, i))->correlation, 1);
+    for (uint32_t i = 0; i < r->calls.count; i++) {
+        hb_import_host *call = hb_column_at(&r->calls, i);
+        if (call->correlation) continue;
+        while (hb_id_index_get(&taken, next))
+            next++;
+        call->correlation = next++;
+    }
+    hb_id_index_free(&taken);
+}
+
 static void join_calls(hb_arena *arena, hb_import_rows *r)
 {
     hb_id_index calls = {0};
@@ -178,6 +208,7 @@ static void join_calls(hb_arena *arena, hb_import_rows *r)
     }
     r->notes[HB_IMPORT_NO_CALL] += r->works.count - r->linked;
     hb_id_index_free(&calls);
+    number_calls(arena, r);
 }
 
 static void own(void *context, uint32_t call, uint32_t scope)
