@@ -127,9 +127,12 @@ static const char *parse_members(hb_scan *scan, const char *p, bool repair, bool
 static inline const char *parse_value(hb_scan *scan, const char *p, int slot, bool repair,
                                       hb_raw_event *raw, hb_value *value)
 {
-    if (HB_LIKELY(*p == '"')) return hb_scan_string(scan, p + 1, value);
-    if (slot != HB_SLOT_ARGS || *p != '{') return hb_scan_value(scan, p, value);
-    raw->present &= (UINT64_C(1) << HB_SLOT_FIRST_ARG) - 1; /* a second args replaces the first */
+    if (HB_LIKELY(slot != HB_SLOT_ARGS)) {
+        if (HB_LIKELY(*p == '"')) return hb_scan_string(scan, p + 1, value);
+        return hb_scan_value(scan, p, value);
+    }
+    raw->present &= (UINT64_C(1) << HB_SLOT_FIRST_ARG) - 1; /* second args replace the first */
+    if (*p != '{') return hb_scan_value(scan, p, value);
     const char *end = parse_members(scan, p + 1, repair, true, raw);
     if (end) *value = (hb_value){p, (size_t)(end - p), HB_JSON_OBJECT, false};
     return end;
@@ -162,9 +165,10 @@ static const char *parse_members(hb_scan *scan, const char *p, bool repair, bool
             p = hb_scan_space(p);
         }
         if (slot >= 0) {
+            const uint64_t bit = UINT64_C(1) << slot;
             raw->slots[slot] = value;
-            raw->present |= UINT64_C(1) << slot;
-            raw->strings |= (uint64_t)(value.type == HB_JSON_STRING) << slot;
+            raw->present |= bit;
+            raw->strings = value.type == HB_JSON_STRING ? raw->strings | bit : raw->strings & ~bit;
         }
         if (*p == '}') return p + 1;
         p = hb_scan_space(p + 1);
