@@ -100,7 +100,8 @@ def test_where_a_job_hung(tmp_path):
     assert world["behind"] == [
         {"rank": rank, "reached": 4 if rank == 5 else 5, **({"in": "MPI_Recv"} if rank == 2 else {"in": "MPI_Bcast"}
                                                             if rank == 8 else {})} for rank in range(2, 14)]
-    assert others == [{"communicator": f"g{k}", "call": "MPI_Bcast", "number": 2, "inside": 1, "behind": []} for k in range(7)]
+    assert others == [{"communicator": f"g{k}", "call": "MPI_Bcast", "number": 2, "inside": 1, "behind": [], "otherwise": []}
+                      for k in range(7)]
 
 
 def test_of_a_communicator_the_last_collective_counts(tmp_path):
@@ -111,7 +112,69 @@ def test_of_a_communicator_the_last_collective_counts(tmp_path):
             [collective(1010, 50, sequence=1, **named), collective(1900, 200, sequence=3, finished=False, **named)]]
     [stand] = study(write(tmp_path / "job", jobs))["hang"]
     assert stand == {"communicator": "the pair", "call": "MPI_Allreduce", "number": 3, "inside": 2,
-                     "behind": [{"rank": 1, "reached": 2, "in": "MPI_Allreduce"}]}
+                     "behind": [{"rank": 1, "reached": 2, "in": "MPI_Allreduce"}], "otherwise": []}
+
+
+def mismatched(name, word, number, **more):
+    return collective(1000 * number, 100, sequence=number, name=name, word=word, **more)
+
+
+def test_ranks_that_call_different_collectives(tmp_path):
+    """Of four ranks 2 and 3 broadcast as the others reduce, thrice in all; the pair that is alike is not told of."""
+    jobs = []
+    for rank in range(4):
+        other = ("MPI_Bcast", "broadcast") if rank > 1 else ("MPI_Allreduce", "allreduce")
+        events = [mismatched(*(other if n in (3, 5, 6) else ("MPI_Barrier", "barrier")), n) for n in range(1, 8)]
+        events += [mismatched("MPI_Reduce", "reduce", n, group="alike", size=2) for n in range(1, 4)]
+        if rank == 1:
+            events += [mismatched("MPI_Gather", "gather", 4, group="two", **{"Process Group Description": "the pair"})]
+        if rank == 3:
+            events += [mismatched("MPI_Scatter", "scatter", 4, group="two", **{"Process Group Description": "the pair"})]
+        jobs.append(events)
+    job = write(tmp_path / "job", jobs)
+    found = study(job)
+    assert found["mismatches"] == [
+        {"communicator": "0", "number": 3, "collective": "allreduce", "rank": 0, "ranks": 2, "other_collective": "broadcast",
+         "other_rank": 2, "other_ranks": 2, "numbers": 3},
+        {"communicator": "the pair", "number": 4, "collective": "gather", "rank": 1, "ranks": 1, "other_collective": "scatter",
+         "other_rank": 3, "other_ranks": 1, "numbers": 1}]
+    assert found["notes"] == [
+        "ranks call different collectives: number 3 of 0 is allreduce of rank 0 (2 ranks), broadcast of rank 2 (2); 2 more like it",
+        "ranks call different collectives: number 4 of the pair is gather of rank 1 (1 rank), scatter of rank 3 (1)"]
+    assert [line for line in text_of(job).splitlines() if line.startswith("Note: ")] == [f"Note: {n}" for n in found["notes"]]
+
+
+@pytest.mark.parametrize("own, other", [
+    (("nccl:all_reduce", "allreduce"), ("nccl:all_reduce", "allreduce_coalesced")), # by two names
+    (("MPI_Allreduce", "allreduce"), ("mine", "my_own_collective")),                # of which nobody knows
+    (("MPI_Allreduce", "allreduce"), ("ncclGroupEnd", "coalesced"))])               # several
+def test_what_may_be_one_collective_is_not_told_of(own, other, tmp_path):
+    jobs = [[mismatched(*(own if rank else other), n) for n in range(1, 4)] for rank in range(3)]
+    assert study(write(tmp_path / "job", jobs))["mismatches"] == []
+    for job in jobs: # nor where nobody numbered them
+        for event in job:
+            del event["args"]["Seq"]
+            event["args"]["Collective name"] = "reduce" if job is jobs[0] else "gather"
+    assert study(write(tmp_path / "numberless", jobs))["mismatches"] == []
+
+
+def test_who_hangs_in_another_collective(tmp_path):
+    """Which is waited for by those who are in it as by those who are in the right one."""
+    jobs = [[mismatched("MPI_Allreduce", "allreduce", 1), mismatched(name, word, 2, finished=False)]
+            for name, word in [("MPI_Allreduce", "allreduce"), ("MPI_Allreduce", "allreduce"), ("MPI_Barrier", "barrier"),
+                               *[("MPI_Bcast", "broadcast")] * 9]]
+    jobs[1].pop()
+    job = write(tmp_path / "job", jobs)
+    [stand] = study(job)["hang"]
+    assert stand == {"communicator": "0", "call": "MPI_Allreduce", "number": 2, "inside": 1,
+                     "behind": [{"rank": 1, "reached": 1}],
+                     "otherwise": [{"rank": rank, "in": "MPI_Barrier" if rank == 2 else "MPI_Bcast"} for rank in range(2, 12)]}
+    assert text_of(job, "--hang").splitlines()[1:] == [
+        "MPI_Allreduce number 2 of 0: 1 of 12 ranks are in it, and wait for these:",
+        "    rank 1 on node has come to number 1, and is in no call that is recorded",
+        "    but rank 2 on node is in MPI_Barrier under that number",
+        *[f"    but rank {rank} on node is in MPI_Bcast under that number" for rank in range(3, 10)],
+        "    and 2 more ranks"]
 
 
 def test_where_nobody_hung(tmp_path):

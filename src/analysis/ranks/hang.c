@@ -4,6 +4,7 @@
  * it, and what these do instead.
  */
 #include "ranks/study.h"
+#include "rules/collective_names.h"
 
 static bool same(hb_str a, hb_str b)
 {
@@ -40,8 +41,9 @@ typedef struct stands {
     HB_VEC(hb_stand) items;
 } stands;
 
-/* A collective that a rank is in: of each communicator the one with the greatest number. */
-static void note_inside(hb_rank_study *s, stands *all, const hb_rank_inside *in)
+/* A collective that a rank is in: of each communicator the one with the greatest number, as the
+ * lowest rank calls it. */
+static void note_inside(hb_rank_study *s, stands *all, uint32_t rank, const hb_rank_inside *in)
 {
     hb_stand *x = NULL;
     for (uint32_t i = 0; i < all->items.count && !x; i++)
@@ -54,9 +56,14 @@ static void note_inside(hb_rank_study *s, stands *all, const hb_rank_inside *in)
         x->sequence = in->sequence;
         x->operation = in->name;
         x->since = in->start;
-        x->inside = 0;
+        x->inside = x->otherwise.count = x->other.count = 0;
     }
     if (in->sequence < x->sequence) return;
+    if (hb_collectives_differ(x->operation, in->name)) {
+        *HB_PUSH(&s->results, &x->otherwise) = rank;
+        *HB_PUSH(&s->results, &x->other) = in->name;
+        return;
+    }
     x->inside++;
     x->since = HB_MIN(x->since, in->start);
 }
@@ -79,7 +86,7 @@ hb_stand *hb_study_stands(hb_rank_study *s, uint32_t *count)
     for (uint32_t i = 0; i < s->num_ranks; i++) {
         const hb_rank_digest *d = last_of(s, &s->ranks[i]);
         for (uint32_t k = 0; k < d->num_inside; k++)
-            if (d->inside[k].sequence) note_inside(s, &all, &d->inside[k]);
+            if (d->inside[k].sequence) note_inside(s, &all, i, &d->inside[k]);
     }
     for (uint32_t i = 0; i < all.items.count; i++)
         find_behind(s, &all.items.items[i]);
@@ -88,6 +95,20 @@ hb_stand *hb_study_stands(hb_rank_study *s, uint32_t *count)
 }
 
 /* ---- for people ---- */
+
+static void put_other(const hb_rank_study *s, const hb_stand *x, hb_buf *out)
+{
+    enum { MOST = 8 };
+    for (uint32_t k = 0; k < x->otherwise.count && k < MOST; k++) {
+        const hb_study_rank *r = &s->ranks[x->otherwise.items[k]];
+        hb_str name = x->other.items[k];
+        hb_buf_printf(out, "    but rank %lld on %.*s is in %.*s under that number\n",
+                      (long long)r->rank, (int)HB_MIN(r->host.len, 60u), r->host.s,
+                      (int)HB_MIN(name.len, 60u), name.s);
+    }
+    if (x->otherwise.count > MOST)
+        hb_buf_printf(out, "    and %u more ranks\n", x->otherwise.count - MOST);
+}
 
 static void put_late(hb_rank_study *s, const hb_stand *x, hb_buf *out)
 {
@@ -127,6 +148,7 @@ void hb_study_write_hang(hb_rank_study *s, hb_buf *out)
                       (int)HB_MIN(name.len, 60u), name.s, x->inside, x->known);
         hb_buf_str(out, x->behind.count ? ", and wait for these:\n" : "\n");
         put_late(s, x, out);
+        put_other(s, x, out);
     }
     if (count > MOST) hb_buf_printf(out, "and %u more communicators\n", count - MOST);
 }

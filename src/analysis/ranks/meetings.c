@@ -50,6 +50,7 @@ typedef struct group {
     uint64_t size;
     HB_VEC(walker) walkers;
     uint64_t entries;        /* of all walkers together */
+    hb_mismatch mismatch;
     kept *kept;              /* NULL: there is no room */
     uint32_t meeting, comer; /* the next ones that were kept */
     hb_meeting next;
@@ -60,6 +61,7 @@ struct hb_meetings {
     HB_VEC(group) groups;
     uint32_t *heap, count; /* groups with a meeting to come, the earliest first */
     bool pending;          /* the first one's was given away */
+    bool walks;            /* through the digests, not through what was kept */
     hb_joined *joined;     /* NULL: there is no room */
 };
 
@@ -196,8 +198,40 @@ static bool is_like(const hb_meeting *m, walker *w)
     return true;
 }
 
-/* Who tells of something else under the same number took part in something else. */
-static void take(hb_meetings *m, group *g, walker *w)
+static void see_other(const group *g, const walker *w, hb_mismatch *seen)
+{
+    if (!w->numbered || !hb_collectives_differ(g->next.operation, w->entry.operation)) return;
+    if (!seen->other_ranks++) {
+        seen->other = w->entry.operation;
+        seen->other_rank = w->rank;
+    }
+    seen->sequence = w->entry.sequence;
+}
+
+static void note_mismatch(group *g, const hb_mismatch *seen)
+{
+    uint64_t numbers = g->mismatch.numbers + 1;
+    if (numbers == 1) {
+        g->mismatch = *seen;
+        g->mismatch.group = g->name;
+        g->mismatch.description = g->description;
+        g->mismatch.operation = g->next.operation;
+        g->mismatch.rank = g->next.who[0].rank;
+        g->mismatch.ranks = g->next.count;
+    }
+    g->mismatch.numbers = numbers;
+}
+
+static void tell_mismatches(hb_meetings *m)
+{
+    m->study->mismatches.count = 0;
+    for (uint32_t i = 0; i < m->groups.count; i++)
+        if (m->groups.items[i].mismatch.numbers)
+            *HB_PUSH(&m->study->results, &m->study->mismatches) = m->groups.items[i].mismatch;
+}
+
+/* False: who tells of something else under the same number took part in something else. */
+static bool take(hb_meetings *m, group *g, walker *w)
 {
     hb_meeting *next = &g->next;
     const hb_rank_entry *e = &w->entry;
@@ -208,13 +242,14 @@ static void take(hb_meetings *m, group *g, walker *w)
         next->bytes = e->bytes;
         next->last = start;
     } else if (!is_like(next, w)) {
-        return;
+        return false;
     }
     next->bytes = HB_MAX(next->bytes, e->bytes);
     next->last = HB_MAX(next->last, start);
     next->async |= e->async;
     next->who[next->count++] = (hb_comer){w->rank, start, hb_rank_time(d, e->end)};
     keep_comer(m, g, w);
+    return true;
 }
 
 static bool walk_on(hb_meetings *m, group *g)
@@ -222,18 +257,20 @@ static bool walk_on(hb_meetings *m, group *g)
     uint64_t key = UINT64_MAX;
     for (uint32_t i = 0; i < g->walkers.count; i++)
         if (!g->walkers.items[i].at_end) key = HB_MIN(key, g->walkers.items[i].key);
+    hb_mismatch seen = {0};
     g->next.count = 0;
     g->next.async = false;
     for (uint32_t i = 0; i < g->walkers.count; i++) {
         walker *w = &g->walkers.items[i];
         bool taken = false;
         while (!w->at_end && w->key == key) {
-            if (!taken) take(m, g, w);
+            if (!taken && !take(m, g, w)) see_other(g, w, &seen);
             taken = true; /* of several under one number the first */
             step(m, g, w);
         }
     }
     if (!g->next.count) return false;
+    if (seen.other_ranks) note_mismatch(g, &seen);
     keep_meeting(m, g);
     return true;
 }
@@ -311,14 +348,14 @@ hb_meetings *hb_meetings_open(hb_rank_study *study)
     add_walkers(m);
     m->joined = study->joined && study->joined->whole ? study->joined : NULL;
     if (!m->joined) begin_keeping(m);
-    bool walks = !m->joined || !m->joined->whole;
+    m->walks = !m->joined || !m->joined->whole;
     m->heap = HB_NEW_ARRAY(&study->results, uint32_t, m->groups.count + 1);
     for (uint32_t i = 0; i < m->groups.count; i++) {
         group *g = &m->groups.items[i];
         g->next = (hb_meeting){.group = g->name, .description = g->description, .size = g->size};
         g->next.who = HB_NEW_ARRAY(&study->results, hb_comer, g->walkers.count);
-        if (!walks) g->kept = &m->joined->groups[i];
-        for (uint32_t k = 0; k < g->walkers.count && walks; k++)
+        if (!m->walks) g->kept = &m->joined->groups[i];
+        for (uint32_t k = 0; k < g->walkers.count && m->walks; k++)
             step(m, g, &g->walkers.items[k]);
         if (find_next(m, g)) m->heap[m->count++] = i;
     }
@@ -334,6 +371,7 @@ const hb_meeting *hb_meetings_next(hb_meetings *m)
         sink(m, 0);
     }
     m->pending = m->count > 0;
+    if (!m->pending && m->walks) tell_mismatches(m);
     if (!m->pending && m->joined) m->joined->whole = true;
     return m->pending ? &m->groups.items[m->heap[0]].next : NULL;
 }

@@ -59,6 +59,26 @@ static void put_head(hb_emitter *out, const hb_rank_study *s)
     hb_emit_close(out, ']');
 }
 
+static void put_mismatches(hb_emitter *out, const hb_rank_study *s)
+{
+    hb_emit_open_key(out, "mismatches", '[');
+    for (uint32_t i = 0; i < s->mismatches.count; i++) {
+        const hb_mismatch *x = &s->mismatches.items[i];
+        hb_emit_open(out, '{');
+        put_str(out, "communicator", x->description.len ? x->description : x->group);
+        put_float(out, "number", (double)x->sequence);
+        put_str(out, "collective", x->operation);
+        put_float(out, "rank", (double)s->ranks[x->rank].rank);
+        put_float(out, "ranks", x->ranks);
+        put_str(out, "other_collective", x->other);
+        put_float(out, "other_rank", (double)s->ranks[x->other_rank].rank);
+        put_float(out, "other_ranks", x->other_ranks);
+        put_float(out, "numbers", (double)x->numbers);
+        hb_emit_close(out, '}');
+    }
+    hb_emit_close(out, ']');
+}
+
 static void put_clocks(hb_emitter *out, const hb_rank_study *s)
 {
     hb_emit_open_key(out, "clocks", '{');
@@ -252,6 +272,14 @@ static void put_stands(hb_emitter *out, hb_rank_study *s)
             hb_emit_close(out, '}');
         }
         hb_emit_close(out, ']');
+        hb_emit_open_key(out, "otherwise", '[');
+        for (uint32_t k = 0; k < x->otherwise.count; k++) {
+            hb_emit_open(out, '{');
+            put_float(out, "rank", (double)s->ranks[x->otherwise.items[k]].rank);
+            put_str(out, "in", x->other.items[k]);
+            hb_emit_close(out, '}');
+        }
+        hb_emit_close(out, ']');
         hb_emit_close(out, '}');
     }
     hb_emit_close(out, ']');
@@ -262,6 +290,7 @@ void hb_study_write_json(hb_rank_study *s, hb_buf *buf)
     hb_emitter out = {.buf = buf};
     hb_emit_open(&out, '{');
     put_head(&out, s);
+    put_mismatches(&out, s);
     put_clocks(&out, s);
     put_late(&out, s);
     put_efficiency(&out, s);

@@ -22,6 +22,8 @@ void hb_study_note(hb_rank_study *s, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    for (uint32_t i = 0; i < s->notes.count; i++) /* of a study that is run again */
+        if (strcmp(s->notes.items[i], text) == 0) return;
     size_t size = (size_t)HB_MIN(n, (int)sizeof text - 1) + 1;
     char *copy = HB_NEW_ARRAY(&s->arena, char, size);
     memcpy(copy, text, size);
@@ -325,6 +327,7 @@ static void find_all(hb_rank_study *s)
     hb_study_efficiency(s);
     hb_study_places(s);
     hb_study_name_late(s);
+    hb_study_tell_mismatches(s);
 }
 
 hb_result hb_study_run(hb_rank_study *s)

@@ -94,6 +94,17 @@ typedef struct hb_collective_class {
     double median_transfer, median_skew, bandwidth; /* us, us, GB/s on the bus; 0: not known */
 } hb_collective_class;
 
+/** Of a communicator, where ranks called different collectives under one number: such a job hangs,
+ * or computes what nobody meant. */
+typedef struct hb_mismatch {
+    hb_str group, description;
+    int64_t sequence;        /* the first such number */
+    hb_str operation, other; /* of the lowest rank, and of the lowest one that differs */
+    uint32_t rank, ranks;    /* index of the study's ranks; how many called the same */
+    uint32_t other_rank, other_ranks;
+    uint64_t numbers; /* such numbers in all */
+} hb_mismatch;
+
 typedef struct hb_pair_wait {
     int64_t from, to;
     uint64_t waits;
@@ -138,6 +149,7 @@ struct hb_rank_study {
     uint64_t meetings, partial, communicators; /* collectives; of those, not all members' */
     uint64_t synchronizing;
     uint64_t messages, unmatched;
+    HB_VEC(hb_mismatch) mismatches;
     /* clocks */
     uint64_t violations; /* collectives that somebody left before all had come */
     int64_t worst_violation;
@@ -193,6 +205,7 @@ bool hb_study_correct_clocks(hb_rank_study *study);
 int64_t hb_study_written_bound(hb_rank_study *study);
 void hb_study_leave_clocks(hb_rank_study *study);
 void hb_study_meetings(hb_rank_study *study);
+void hb_study_tell_mismatches(hb_rank_study *study); /* found by the first walk of meetings.h */
 void hb_study_messages(hb_rank_study *study);
 void hb_study_efficiency(hb_rank_study *study);
 void hb_study_places(hb_rank_study *study);
@@ -210,6 +223,8 @@ typedef struct hb_stand {
     uint32_t inside, known;               /* ranks in it; of the communicator */
     HB_VEC(uint32_t) behind;              /* indices of ranks that did not come to it */
     HB_VEC(int64_t) reached;              /* ... but to this one */
+    HB_VEC(uint32_t) otherwise;           /* that are in another collective under its number */
+    HB_VEC(hb_str) other;                 /* ... which is this */
 } hb_stand;
 
 /** Of each communicator that a rank waits in; in study->results. */

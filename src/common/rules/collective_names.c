@@ -74,6 +74,13 @@ const hb_collective_name *hb_collective_of(hb_str name)
     return found || *word != 'i' ? found : find(word + 1);
 }
 
+bool hb_collectives_differ(hb_str a, hb_str b)
+{
+    const hb_collective_name *x = hb_collective_of(a), *y = hb_collective_of(b);
+    return x && y && x->waits != HB_COLLECTIVE_WAITS_GROUP &&
+           y->waits != HB_COLLECTIVE_WAITS_GROUP && strcmp(x->torch, y->torch) != 0;
+}
+
 /* torch reduces and scatters by RCCL only where it is given one tensor, and has a name for that, by
  * which readers know it: TraceLens no other one. */
 const char *hb_collective_key(hb_str call, const hb_collective_name *collective)

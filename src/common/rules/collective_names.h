@@ -36,6 +36,10 @@ typedef struct hb_collective_name {
 /** "MPI_Allreduce", "my:all_reduce", "ncclAllReduce", "MPI_Iallreduce_c"; NULL: no collective. */
 const hb_collective_name *hb_collective_of(hb_str name);
 
+/** Whether these can be no one collective of several ranks. Of names that are not known nobody can
+ * say, and what begins together is several. */
+bool hb_collectives_differ(hb_str a, hb_str b);
+
 /** What torch's key "Collective name" says of a call that is one. */
 const char *hb_collective_key(hb_str call, const hb_collective_name *collective);
 
