@@ -4,12 +4,15 @@
  */
 #include "pace/paced_steps.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -20,11 +23,17 @@
 static hb_pace_window window;
 static int64_t now;
 
-static void call(enum hb_pace_deed deed, uint64_t key, uint64_t place, uint64_t place_in_loop)
+static void call_of(int64_t tid, enum hb_pace_deed deed, uint64_t key, uint64_t place,
+                    uint64_t place_in_loop)
 {
     uint64_t pcs[] = {place, place_in_loop, 0x1000};
-    hb_pace_seen seen = {.key = key, .start_ns = now += 1000, .tid = 7, .deed = deed};
+    hb_pace_seen seen = {.key = key, .start_ns = now += 1000, .tid = tid, .deed = deed};
     assert_true(hb_pace_window_add(&window, &seen, pcs, place ? 3 : 0));
+}
+
+static void call(enum hb_pace_deed deed, uint64_t key, uint64_t place, uint64_t place_in_loop)
+{
+    call_of(7, deed, key, place, place_in_loop);
 }
 
 static void launch(uint64_t key, uint64_t place)
@@ -116,6 +125,92 @@ static void steps_may_be_of_different_lengths(void **state)
     assert_int_equal(anchor.calls, 16);
 }
 
+/* What another thread does now and then makes no step longer, and begins none. */
+static void steps_are_those_of_one_thread(void **state)
+{
+    (void)state;
+    hb_pace_anchor anchor;
+    for (int i = 0; i < 20; i++) {
+        call_of(8, HB_PACE_LAUNCH, 50, 0x7000, 0x7008);
+        call_of(8, HB_PACE_LAUNCH, 51, 0x7010, 0x7018);
+        training_step(6, true);
+    }
+    assert_true(hb_pace_find(&window, &anchor));
+    assert_true(anchor.key == 3 || anchor.key == 4);
+    assert_int_equal(anchor.tid, 7);
+    assert_int_equal(anchor.calls, 14);
+}
+
+/* Of several calls that each step makes once the earliest begins it; a wait is a call as well. */
+static void the_earliest_of_several_begins_steps(void **state)
+{
+    (void)state;
+    hb_pace_anchor anchor;
+    for (int i = 0; i < 20; i++) {
+        call(HB_PACE_WAIT, 60, 0, 0);
+        launch(61, 0x2000);
+        launch(62, 0x2010);
+        launch(63, 0x2020);
+    }
+    assert_true(hb_pace_find(&window, &anchor));
+    assert_int_equal(anchor.key, 61); /* rounds begin behind the wait */
+    assert_int_equal(anchor.calls, 4);
+}
+
+/* Five rounds are steps; what is told is JSON that says how they were found. */
+static void five_rounds_are_steps(void **state)
+{
+    (void)state;
+    hb_pace_anchor anchor;
+    for (int i = 0; i < 6; i++)
+        training_step(6, true);
+    assert_true(hb_pace_find(&window, &anchor));
+    assert_in_range(anchor.steps, 5, 6);
+    char expected[80];
+    snprintf(expected, sizeof expected, "of %lld that were seen before by the call stacks",
+             (long long)anchor.steps);
+    assert_non_null(strstr(anchor.told, expected));
+    assert_int_equal(anchor.told[strlen(anchor.told) - 1], '}');
+}
+
+static void a_copy_of_a_window_has_all_of_it(void **state)
+{
+    (void)state;
+    hb_pace_window *copy = hb_pace_window_copy(&window);
+    assert_non_null(copy);
+    assert_int_equal(copy->calls.count, 0);
+    hb_pace_window_clear(copy);
+    free(copy);
+    for (int i = 0; i < 5; i++)
+        training_step(6, i % 2);
+    copy = hb_pace_window_copy(&window);
+    assert_non_null(copy);
+    assert_int_equal(copy->calls.count, 70);
+    assert_int_equal(copy->frames.count, 2 * 14 * 3);
+    for (uint32_t i = 0; i < copy->calls.count; i++) {
+        const hb_pace_seen *a = &copy->calls.items[i], *b = &window.calls.items[i];
+        assert_memory_equal(a, b, sizeof *a);
+        assert_int_equal(a->num_frames, i / 14 % 2 ? 3 : 0);
+        assert_int_equal(a->frames, i / 14 * 42 / 2 + (i / 14 % 2 ? i % 14 * 3 - 21 : 0));
+    }
+    assert_memory_equal(copy->frames.items, window.frames.items,
+                        copy->frames.count * sizeof *copy->frames.items);
+    hb_pace_window_clear(&window);
+    assert_int_equal(copy->calls.items[69].key, 4);
+    hb_pace_window_clear(copy);
+    free(copy);
+}
+
+static void a_call_is_known_by_what_and_where(void **state)
+{
+    (void)state;
+    const void *here = (const void *)0x401000, *there = (const void *)0x401008;
+    assert_true(hb_pace_key(1, here) == hb_pace_key(1, here));
+    assert_true(hb_pace_key(1, here) != hb_pace_key(2, here));
+    assert_true(hb_pace_key(1, here) != hb_pace_key(1, there));
+    assert_true(hb_pace_key(0x401000, there) != hb_pace_key(0x401008, here));
+}
+
 static void where_each_call_comes_several_times_none_is_found(void **state)
 {
     (void)state;
@@ -198,6 +293,94 @@ static void steps_are_told_as_they_begin_until_they_come_no_more(void **state)
     hb_profiler_destroy(prof);
 }
 
+static void *make_calls_of_another_thread(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 50; i++)
+        step_of(100);
+    return NULL;
+}
+
+/* Twenty steps' worth of calls of the thread without the one that begins steps: until then they
+ * may go on. Other threads' calls are neither. */
+static void steps_go_on_after_a_pause_with_calls_of_its_own(void **state)
+{
+    (void)state;
+    enum { CALLS = 7 };
+    pthread_t other;
+    atomic_store(&told, 0);
+    atomic_store(&lost, 0);
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    hb_pace_watch(tell);
+    while (!atomic_load(&told))
+        step_of(100);
+    step_of(100);
+    long before = atomic_load(&told);
+    assert_int_equal(pthread_create(&other, NULL, make_calls_of_another_thread, NULL), 0);
+    pthread_join(other, NULL);
+    assert_int_equal(atomic_load(&told), before);
+    for (int i = 0; i < 19 * CALLS - CALLS; i++)
+        note(HB_PACE_LAUNCH, 500);
+    assert_int_equal(atomic_load(&lost), 0);
+    step_of(100);
+    assert_int_equal(atomic_load(&told), before + 1);
+    for (int i = 0; i < 19 * CALLS - CALLS; i++) /* counted from the last step on */
+        note(HB_PACE_LAUNCH, 500);
+    assert_int_equal(atomic_load(&lost), 0);
+    for (int i = 0; i < 2 * CALLS; i++)
+        note(HB_PACE_LAUNCH, 500);
+    assert_int_equal(atomic_load(&lost), 1);
+    hb_pace_watch(NULL);
+    hb_profiler_destroy(prof);
+}
+
+/* Its threads are not there, and it may do something else. */
+static void a_forked_child_finds_its_own_steps(void **state)
+{
+    (void)state;
+    atomic_store(&told, 0);
+    atomic_store(&lost, 0);
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    hb_pace_watch(tell);
+    while (!atomic_load(&told))
+        step_of(100);
+    pid_t child = fork();
+    if (child == 0) {
+        hb_pace_after_fork(); /* as who watches calls does */
+        atomic_store(&told, 0);
+        step_of(100);
+        if (atomic_load(&told)) _exit(1); /* the parent's steps are forgotten */
+        for (int i = 0; i < 1000000 && !atomic_load(&told); i++)
+            step_of(900);
+        _exit(atomic_load(&told) ? 0 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    hb_pace_watch(NULL);
+    hb_profiler_destroy(prof);
+}
+
+static void functions_that_stand_in_are_known(void **state)
+{
+    (void)state;
+    static char functions[70];
+    assert_false(hb_pace_is_stand_in(NULL));
+    assert_false(hb_pace_is_stand_in(&functions[0]));
+    for (int i = 0; i < 70; i++)
+        hb_pace_stands_in(&functions[i]);
+    int known = 0;
+    for (; known < 70 && hb_pace_is_stand_in(&functions[known]); known++) {
+    }
+    assert_in_range(known, 32, 64); /* hipboard's own are a dozen */
+    assert_false(hb_pace_is_stand_in(&functions[69]));
+    assert_false(hb_pace_is_stand_in(NULL));
+}
+
 /* It is not to pay for ever; until then it is watched, and again when somebody asks. */
 static void a_program_without_steps_is_left_alone_in_the_end(void **state)
 {
@@ -225,10 +408,18 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_evaluation_behind_them_makes_no_step_longer, clear,
                                         clear),
         cmocka_unit_test_setup_teardown(steps_may_be_of_different_lengths, clear, clear),
+        cmocka_unit_test_setup_teardown(steps_are_those_of_one_thread, clear, clear),
+        cmocka_unit_test_setup_teardown(the_earliest_of_several_begins_steps, clear, clear),
+        cmocka_unit_test_setup_teardown(five_rounds_are_steps, clear, clear),
+        cmocka_unit_test_setup_teardown(a_copy_of_a_window_has_all_of_it, clear, clear),
+        cmocka_unit_test(a_call_is_known_by_what_and_where),
         cmocka_unit_test_setup_teardown(where_each_call_comes_several_times_none_is_found, clear,
                                         clear),
         cmocka_unit_test_setup_teardown(few_rounds_and_none_are_no_steps, clear, clear),
         cmocka_unit_test(steps_are_told_as_they_begin_until_they_come_no_more),
+        cmocka_unit_test(steps_go_on_after_a_pause_with_calls_of_its_own),
+        cmocka_unit_test(a_forked_child_finds_its_own_steps),
+        cmocka_unit_test(functions_that_stand_in_are_known),
         cmocka_unit_test(a_program_without_steps_is_left_alone_in_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
