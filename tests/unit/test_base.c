@@ -62,6 +62,7 @@ static void buffer_grows_to_its_limit_and_no_further(void **state)
     assert_string_equal(hb_buf_text(&buf), "");
     assert_null(hb_buf_reserve(&buf, SIZE_MAX));
     hb_buf_free(&buf);
+    assert_non_null(hb_buf_reserve(&buf, 0)); /* NULL would be want of memory */
     hb_buf_printf(&buf, "%s-%d", "after", 1);
     assert_string_equal(hb_buf_text(&buf), "after-1");
     hb_buf_free(&buf);

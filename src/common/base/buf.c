@@ -18,7 +18,7 @@ void hb_buf_free(hb_buf *buf)
 
 char *hb_buf_reserve(hb_buf *buf, size_t size)
 {
-    if (size <= buf->capacity - buf->size) return buf->data + buf->size;
+    if (buf->data && size <= buf->capacity - buf->size) return buf->data + buf->size;
     if (buf->failed || size > buf->max || buf->size > buf->max - size) {
         buf->failed = true;
         return NULL;
