@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/devices.h"
 
+#include <math.h>
 #include <stdio.h>
 
 const hb_device_info *hb_find_device(const hb_trace_info *info, int32_t id)
@@ -22,5 +23,7 @@ double hb_blocks_per_sm(const hb_trace_info *info, const hb_trace_event *event)
 double hb_blocks_of_grid(const char *grid)
 {
     double x, y, z;
-    return sscanf(grid, "[%lf ,%lf ,%lf ]", &x, &y, &z) == 3 ? x * y * z : 0;
+    if (sscanf(grid, "[%lf ,%lf ,%lf ]", &x, &y, &z) != 3) return 0;
+    double blocks = x * y * z;
+    return isfinite(blocks) ? blocks : 0; /* NaN and Infinity are numbers in traces */
 }
