@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Runs the fuzz targets beside each other, keeps what they learn, and says what that came to.
 
-    python3 tests/long/fuzz.py [--minutes 30] [--quiet 30] [TARGET...]
+    python3 tests/long/fuzz.py [--minutes 30] [--quiet 30] [--save] [TARGET...]
 
 A target that brought no new edge in --quiet minutes of CPU, its runs before counted, is done: it
-ends, and is not begun again. The exit status is 1 when one of them fell over, 2 when there is
-nothing to run."""
+ends, and is not begun again. --save puts what was learned into the tree, for the next machine:
+the fewest inputs that reach all of it, a target's in tests/fuzz/learned/TARGET.tar.xz, and the
+history of runs. The exit status is 1 when one of them fell over, 2 when there is nothing to run."""
 import argparse
 import concurrent.futures
 import csv
@@ -15,11 +16,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build-fuzz/tests/fuzz"
 SEEDS = ROOT / "tests/fuzz/corpus"
+LEARNED = ROOT / "tests/fuzz/learned"
 KEPT = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "hipboard/fuzz"
 # Whose inputs they begin with, as tests/fuzz/meson.build has it.
 SEED_OF = {"compare": "read", "convert": "read"}
@@ -40,7 +44,32 @@ def seed(target):
     for path in (SEEDS / SEED_OF.get(target, target)).glob("*"):
         if not (corpus / path.name).exists():
             shutil.copy(path, corpus / path.name)
+    archive = LEARNED / f"{target}.tar.xz"
+    if archive.exists():
+        with tarfile.open(archive) as learned:
+            learned.extractall(corpus, [member for member in learned if member.isfile()
+                                        and not (corpus / member.name).exists()])
     return corpus
+
+
+def save(target):
+    """The fewest of its inputs that reach what all of them reach, beside those of the tree, as an
+    archive that is the same for the same inputs."""
+    LEARNED.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as least:
+        seeds = SEEDS / SEED_OF.get(target, target)
+        command = [BUILD / f"fuzz_{target}", "-set_cover_merge=1", "-max_len=8192", "-timeout=60",
+                   "-rss_limit_mb=4096", least, *([seeds] if seeds.exists() else []), KEPT / target]
+        subprocess.run([*map(str, command)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        known = {path.read_bytes() for path in seeds.glob("*")}
+        paths = [path for path in sorted(pathlib.Path(least).iterdir()) if path.read_bytes() not in known]
+        with tarfile.open(LEARNED / f"{target}.tar.xz", "w:xz", preset=9) as archive:
+            for path in sorted(paths, key=lambda path: (path.stat().st_size, path.name)):
+                member = tarfile.TarInfo(path.name)
+                member.size = path.stat().st_size
+                with path.open("rb") as file:
+                    archive.addfile(member, file)
+        return len(paths)
 
 
 def cpu_seconds(process):
@@ -89,6 +118,9 @@ def run(target, seconds, quiet_cpu_s):
 def history():
     """The fields of each run; "new_edges" is None where it was not counted yet."""
     path = KEPT / "history.tsv"
+    if not path.exists() and (LEARNED / "history.tsv").exists():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        shutil.copy(LEARNED / "history.tsv", path)
     if not path.exists():
         return []
     with path.open() as file:
@@ -122,6 +154,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=30, help="of all targets together")
     parser.add_argument("--quiet", type=float, default=30,
                         help="minutes of CPU without a new edge after which a target is done")
+    parser.add_argument("--save", action="store_true", help="what was learned, into the tree")
     parser.add_argument("target", nargs="*")
     given = parser.parse_args()
     chosen = given.target or targets()
@@ -153,6 +186,12 @@ def main():
                 print(f"    {text}", flush=True)
             failed |= bool(result["findings"])
     print(f"{total_cpu() / 3600:.2f} CPU hours in all, with the runs before ({KEPT}/history.tsv)")
+    if given.save:
+        for target in given.target or targets():
+            count = save(target)
+            size = (LEARNED / f"{target}.tar.xz").stat().st_size
+            print(f"{target:12} {count:,} inputs, {size:,} bytes", flush=True)
+        shutil.copy(KEPT / "history.tsv", LEARNED / "history.tsv")
     return int(failed)
 
 

@@ -4,13 +4,15 @@
 # time: 30 min
 # disk: 1.5 GB
 #
-#   bash tests/long/fuzz.sh [--minutes MINUTES] [--quiet MINUTES] [TARGET...]
+#   bash tests/long/fuzz.sh [--minutes MINUTES] [--quiet MINUTES] [--save] [TARGET...]
 #
 # --minutes are for all targets together (30). A target that brought no new edge in --quiet minutes
 # of CPU (30), its runs before counted, is done, and not begun again.
 #
 # Inputs that reach something new are kept in ~/.cache/hipboard/fuzz/TARGET, so that runs add up:
 # history.tsv beside them has a line for each. What a target fell over lies in TARGET-findings there.
+# --save puts the fewest inputs that reach all of it, and the history, into tests/fuzz/learned, where
+# the next machine begins.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 if [ ! -f build-fuzz/build.ninja ]; then
