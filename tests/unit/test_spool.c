@@ -389,6 +389,54 @@ static void names_of_overlapping_profilers_are_in_both_spools(void **state)
     assert_int_equal(n, 1);
 }
 
+/* ---- call stacks ---- */
+
+static bool spool_has(const char *text)
+{
+    char path[PATH_MAX];
+    hb_buf bytes;
+    if (count_files(".hbspool", path) != 1) return false;
+    read_file(path, &bytes);
+    bool has = memmem(bytes.data, bytes.size, text, strlen(text)) != NULL;
+    hb_buf_free(&bytes);
+    return has;
+}
+
+__attribute__((noinline)) static void record_with_stacks(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "victim", 0);
+    o.with_stack = true;
+    hb_profiler_start(hb_profiler_create(&o));
+    for (int i = 0; i < 3; i++) {
+        hb_scope s = hb_record_function("of somebody");
+        hb_scope_end(&s);
+    }
+    for (int i = 0; i < 600 && !spool_has("/test_spool\nbuild-id"); i++)
+        usleep(100000); /* it is written after a second */
+}
+
+/* What the dead process had mapped is in its spool: its addresses are no other's. */
+static void stacks_of_a_killed_process_have_names(void **state)
+{
+    (void)state;
+    killed(record_with_stacks);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    cJSON *t = only_trace();
+    const cJSON *event;
+    int n = 0;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(t, "traceEvents"))
+    {
+        const char *stack = text_of(cJSON_GetObjectItem(event, "args"), "Call stack");
+        n += strcmp(text_of(event, "name"), "of somebody") == 0 &&
+             strstr(stack, "test_spool.c(") && strstr(stack, ": record_with_stacks;");
+    }
+    assert_int_equal(n, 3);
+    cJSON_Delete(t);
+    remove_traces();
+}
+
 /* ---- threads that end ---- */
 
 enum { SHORT_LIVED = 30 };
@@ -591,6 +639,7 @@ int main(void)
         IN_DIR(a_spool_without_a_header_goes_when_it_is_old),
         IN_DIR(a_killed_process_with_a_living_child_is_recovered),
         IN_DIR(names_of_overlapping_profilers_are_in_both_spools),
+        IN_DIR(stacks_of_a_killed_process_have_names),
         IN_DIR(what_ended_threads_recorded_survives_a_kill),
         IN_DIR(a_child_without_handlers_does_not_touch_its_parents_records),
         IN_DIR(exit_leaves_no_spool_when_all_is_saved),
