@@ -203,9 +203,9 @@ static void limits_are_read(void **state)
         {"a b \t> -1e3", "a b", true, -1000},
         {"train/loss>  0", "train/loss", true, 0},
     };
-    static const char *const bad[] = {"",         "loss",     "loss 5",    "> 5",       "  > 5",
-                                      "loss >",   "loss > x", "loss > 5x", "loss > 5 ", "loss >> 5",
-                                      "loss > nan", "loss > inf", "loss < -inf"};
+    static const char *const bad[] = {
+        "",          "loss",      "loss 5",    "> 5",        "  > 5",      "loss >",     "loss > x",
+        "loss > 5x", "loss > 5 ", "loss >> 5", "loss > nan", "loss > inf", "loss < -inf"};
     hb_alarm_limit limit;
     (void)state;
     for (size_t i = 0; i < HB_ARRAY_LEN(good); i++) {

@@ -429,8 +429,8 @@ static void stacks_of_a_killed_process_have_names(void **state)
     cJSON_ArrayForEach(event, cJSON_GetObjectItem(t, "traceEvents"))
     {
         const char *stack = text_of(cJSON_GetObjectItem(event, "args"), "Call stack");
-        n += strcmp(text_of(event, "name"), "of somebody") == 0 &&
-             strstr(stack, "test_spool.c(") && strstr(stack, ": record_with_stacks;");
+        n += strcmp(text_of(event, "name"), "of somebody") == 0 && strstr(stack, "test_spool.c(") &&
+             strstr(stack, ": record_with_stacks;");
     }
     assert_int_equal(n, 3);
     cJSON_Delete(t);

@@ -94,8 +94,8 @@ static int frames_of(hb_profiler *prof, const char *function)
 
 __attribute__((noinline)) static void a_librarys_operator(uint32_t name, const hb_op_info *info)
 {
-    hb_scope s = hb_record_operator(name, info, __builtin_frame_address(0),
-                                    __builtin_return_address(0));
+    hb_scope s =
+        hb_record_operator(name, info, __builtin_frame_address(0), __builtin_return_address(0));
     hb_scope_end(&s);
     __asm__ volatile("");
 }
@@ -178,13 +178,15 @@ static void a_scope_that_is_over_is_recorded_from_its_beginning(void **state)
     assert_true(hb_record_place() == 0); /* without a session */
     assert_true(hb_record_annotation_since(name, hb_ticks(), 0));
     hb_profiler *prof = start(false);
-    HB_RECORD_FUNCTION("before") {}
+    HB_RECORD_FUNCTION("before") {
+    }
     uintptr_t place = hb_record_place();
     assert_true(place != 0);
     assert_true(hb_record_place() == place); /* nothing was recorded in between */
     uint64_t start_ticks = hb_ticks();
     assert_true(hb_record_annotation_since(name, start_ticks, place));
-    HB_RECORD_FUNCTION("behind") {}
+    HB_RECORD_FUNCTION("behind") {
+    }
     expect(prof, &s, "annotation before, annotation read, annotation behind, ");
     assert_true(s.start[1] >= s.end[0] && s.end[1] >= s.start[1] && s.end[1] <= s.start[2]);
     hb_profiler_destroy(prof);
@@ -197,10 +199,12 @@ static void what_holds_others_is_not_recorded_behind_them(void **state)
     (void)state;
     uint32_t name = id("read");
     hb_profiler *prof = start(false);
-    HB_RECORD_FUNCTION("before") {}
+    HB_RECORD_FUNCTION("before") {
+    }
     uintptr_t place = hb_record_place();
     uint64_t start_ticks = hb_ticks();
-    HB_RECORD_FUNCTION("within") {}
+    HB_RECORD_FUNCTION("within") {
+    }
     assert_true(hb_record_place() != place);
     assert_false(hb_record_annotation_since(name, start_ticks, place));
     expect(prof, &s, "annotation before, annotation within, ");

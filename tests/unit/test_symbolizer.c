@@ -16,6 +16,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -27,6 +29,7 @@
 
 #include "base/base.h"
 #include "symbols/loaded_code.h"
+#include "symbols/own_parts.h"
 #include "symbols/perf_map.h"
 #include "symbols/symbolizer.h"
 #include "symbols/symbolizer_process.h"
@@ -227,6 +230,57 @@ static void what_others_may_write_to_is_not_started(void **state)
     (void)state;
     use_script("echo ready; cat", 0757);
     assert_refused("is not there");
+}
+
+/* Run are files of root's, of one's own, and of who installed the library, as far as no other may
+ * write to them. Who may not be others sees of it what there is. */
+static void files_of_others_are_not_run(void **state)
+{
+    enum { ME = 1234, INSTALLER = 2345, OTHER = 3456 };
+    static const struct {
+        uid_t owner, installer;
+        mode_t mode;
+        bool may;
+    } rows[] = {
+        {0, 0, 0755, true},
+        {ME, 0, 0755, true},
+        {OTHER, 0, 0755, false},
+        {OTHER, INSTALLER, 0755, false},
+        {INSTALLER, INSTALLER, 0755, true},
+        {INSTALLER, 0, 0755, false},
+        {0, INSTALLER, 0755, true},
+        {ME, INSTALLER, 0755, true},
+        {0, 0, 0757, false},
+        {ME, 0, 0757, false},
+        {INSTALLER, INSTALLER, 0757, false},
+        {0, 0, 0775, true},
+        {0, 0, 0700, false},
+        {ME, 0, 0400, true},
+        {ME, 0, 0000, false},
+    };
+    char path[PATH_MAX];
+    (void)state;
+    snprintf(path, sizeof path, "%s/part", dir);
+    fclose(fopen(path, "w"));
+    assert_false(hb_part_may_be_run(dir, 0)); /* no file */
+    assert_true(hb_part_may_be_run("/bin/sh", 12345));
+    assert_true(hb_part_may_be_run(path, 12345));
+    if (geteuid() == 0) {
+        chmod(dir, 0755);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            int status;
+            assert_int_equal(chown(path, rows[i].owner, 0), 0);
+            assert_int_equal(chmod(path, rows[i].mode), 0);
+            pid_t pid = fork();
+            if (pid == 0) {
+                if (setgroups(0, NULL) != 0 || setgid(ME) != 0 || setuid(ME) != 0) _exit(9);
+                _exit(hb_part_may_be_run(path, rows[i].installer));
+            }
+            assert_int_equal(waitpid(pid, &status, 0), pid);
+            assert_int_equal(WEXITSTATUS(status), rows[i].may);
+        }
+    }
+    unlink(path);
 }
 
 static void an_empty_setting_means_none(void **state)
@@ -728,6 +782,7 @@ int main(void)
         WITH_SCRIPT(one_of_another_version_is_refused),
         WITH_SCRIPT(one_that_is_no_program_is_refused),
         WITH_SCRIPT(what_others_may_write_to_is_not_started),
+        IN_DIR(files_of_others_are_not_run),
         WITH_SCRIPT(an_empty_setting_means_none),
         WITH_SCRIPT(one_that_ends_leaves_addresses),
         WITH_SCRIPT(one_that_is_silent_is_given_up),

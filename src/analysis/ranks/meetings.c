@@ -49,7 +49,7 @@ typedef struct group {
     hb_str name, description;
     uint64_t size;
     HB_VEC(walker) walkers;
-    uint64_t entries;        /* of all walkers together */
+    uint64_t entries; /* of all walkers together */
     hb_mismatch mismatch;
     kept *kept;              /* NULL: there is no room */
     uint32_t meeting, comer; /* the next ones that were kept */
