@@ -4,3 +4,4 @@
  */
 #define FORMATS "XPlane", "Perfetto"
 #include "fuzz_import.h"
+#include "wire_mutator.h"

@@ -52,13 +52,19 @@ def seed(target):
     return corpus
 
 
+def most_bytes(target):
+    """Longer inputs would be cut: none of the tree's is."""
+    sizes = [path.stat().st_size for path in (SEEDS / SEED_OF.get(target, target)).glob("*")]
+    return max(8192, *(size + size // 4 for size in sizes), 0)
+
+
 def save(target):
     """The fewest of its inputs that reach what all of them reach, beside those of the tree, as an
     archive that is the same for the same inputs."""
     LEARNED.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as least:
         seeds = SEEDS / SEED_OF.get(target, target)
-        command = [BUILD / f"fuzz_{target}", "-set_cover_merge=1", "-max_len=8192", "-timeout=60",
+        command = [BUILD / f"fuzz_{target}", "-set_cover_merge=1", f"-max_len={most_bytes(target)}", "-timeout=60",
                    "-rss_limit_mb=4096", least, *([seeds] if seeds.exists() else []), KEPT / target]
         subprocess.run([*map(str, command)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         known = {path.read_bytes() for path in seeds.glob("*")}
@@ -85,7 +91,7 @@ def run(target, seconds, quiet_cpu_s):
     """Until its time is over, or nothing new came for so much CPU time. Weighing inputs by how rare
     what they reach is ("entropic") took four fifths of the time of targets that reach much."""
     corpus = seed(target)
-    command = [BUILD / f"fuzz_{target}", f"-max_total_time={seconds}", "-max_len=8192", "-timeout=60",
+    command = [BUILD / f"fuzz_{target}", f"-max_total_time={seconds}", f"-max_len={most_bytes(target)}", "-timeout=60",
                "-entropic=0", "-rss_limit_mb=4096", "-print_final_stats=1",
                f"-artifact_prefix={KEPT / f'{target}-findings'}/",
                f"-dict={ROOT / 'tests/fuzz/trace.dict'}", corpus]
