@@ -316,8 +316,9 @@ static void read_value(hb_rocprofv3 *r, hb_import_work *work)
     }
     hb_string_id name = id >= 0 ? hb_id_index_get(&r->counters, (uint64_t)id) : 0;
     bool number = value.type == HB_JSON_INT || value.type == HB_JSON_FLOAT;
-    if (work && name && number)
-        hb_import_add_value(r->arena, &r->p->rows, work, name, hb_value_double(&value));
+    if (!work || !name || !number || hb_import_drops(r->import, r->p, HB_IMPORT_COUNTERS)) return;
+    hb_import_add_value(r->arena, &r->p->rows, work, name, hb_value_double(&value));
+    r->p->serialised = true;
 }
 
 /* Kernels that were only recorded for their counters stand here alone. */
@@ -350,7 +351,6 @@ static void read_collection(hb_rocprofv3 *r)
             (void)hb_json_read(&r->c);
         }
     }
-    r->p->serialised |= work != NULL;
 }
 
 void hb_rocprofv3_read_callbacks(hb_rocprofv3 *r)
@@ -359,9 +359,7 @@ void hb_rocprofv3_read_callbacks(hb_rocprofv3 *r)
     if (!hb_json_enter(&r->c, '{')) return;
     HB_EACH_MEMBER(&r->c, key)
     {
-        bool wanted =
-            hb_value_is(&key, "counter_collection") && !(r->import->dropped & HB_IMPORT_COUNTERS);
-        if (!wanted) {
+        if (!hb_value_is(&key, "counter_collection")) {
             (void)hb_json_read(&r->c);
             continue;
         }

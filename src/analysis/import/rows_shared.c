@@ -117,12 +117,23 @@ static int32_t rank_of(const numbers *n, int32_t number)
     return -1;
 }
 
+static void add_number(numbers *n, int32_t number)
+{
+    if (number >= 0 && rank_of(n, number) < 0) n->items[n->count++] = number;
+}
+
+/* Also those that copies alone were made from or to. */
 static numbers used_gpus(hb_arena *arena, const hb_import_rows *rows)
 {
-    numbers n = {HB_NEW_ARRAY(arena, int32_t, rows->lanes.items.count), 0};
-    for (uint32_t i = 1; i < rows->lanes.items.count; i++) {
-        int32_t device = ((const hb_import_lane *)hb_column_at(&rows->lanes.items, i))->device;
-        if (device >= 0 && rank_of(&n, device) < 0) n.items[n.count++] = device;
+    uint32_t lanes = rows->lanes.items.count, launches = rows->launches.items.count;
+    numbers n = {HB_NEW_ARRAY(arena, int32_t, (size_t)lanes + 2 * (size_t)launches), 0};
+    for (uint32_t i = 1; i < lanes; i++)
+        add_number(&n, ((const hb_import_lane *)hb_column_at(&rows->lanes.items, i))->device);
+    for (uint32_t i = 1; i < launches; i++) {
+        const hb_import_launch *l = hb_column_at(&rows->launches.items, i);
+        if (l->kind == HB_EVENT_KERNEL) continue;
+        add_number(&n, l->from);
+        add_number(&n, l->to);
     }
     hb_sort(arena, n.items, n.count, sizeof *n.items, is_less, NULL);
     return n;
