@@ -103,6 +103,48 @@ static void put_in_order(hb_arena *arena, hb_import_rows *r)
     }
 }
 
+/* ---- threads ---- */
+
+static void move_hosts(const hb_column *hosts, const uint32_t *to)
+{
+    for (uint32_t i = 0; i < hosts->count; i++) {
+        hb_import_host *host = hb_column_at(hosts, i);
+        host->thread = to[host->thread];
+    }
+}
+
+/* A thread that some rows name and others do not is one, by the first name that it has. */
+static void unite_threads(hb_arena *arena, hb_import_rows *r)
+{
+    hb_column *threads = &r->threads.items;
+    uint32_t *to = HB_NEW_ARRAY(arena, uint32_t, threads->count), kept = 1;
+    hb_dict known = {0};
+    for (uint32_t i = 1; i < threads->count; i++) {
+        bool added;
+        const hb_import_thread *t = hb_column_at(threads, i);
+        hb_dict_entry *entry = hb_dict_add(arena, &known, (uint64_t)t->tid, &added);
+        if (added) entry->value = kept++;
+        hb_import_thread *first = hb_column_at(threads, entry->value);
+        if (added)
+            *first = *t;
+        else if (!first->name)
+            first->name = t->name;
+        to[i] = entry->value;
+    }
+    if (kept == threads->count) return;
+    threads->count = kept;
+    move_hosts(&r->calls, to);
+    move_hosts(&r->scopes, to);
+    for (uint32_t i = 0; i < r->memory.count; i++) {
+        hb_import_memory *m = hb_column_at(&r->memory, i);
+        m->thread = to[m->thread];
+    }
+    for (uint32_t i = 0; i < r->samples.count; i++) {
+        hb_import_sample *s = hb_column_at(&r->samples, i);
+        s->thread = to[s->thread];
+    }
+}
+
 /* ---- rows of devices ---- */
 
 static uint64_t count_streams(hb_arena *arena, const hb_import_rows *r)
@@ -415,6 +457,7 @@ static void mark_waits(hb_arena *arena, hb_import_rows *r)
 
 void hb_import_finish(hb_arena *arena, hb_import_rows *r, hb_import_by by)
 {
+    unite_threads(arena, r);
     choose_rows(arena, r, by);
     join_calls(arena, r);
     mark_waits(arena, r);
