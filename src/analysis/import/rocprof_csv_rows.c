@@ -368,6 +368,19 @@ void hb_rocprof_read_rows(hb_rocprof_set *s)
     }
 }
 
+/* Copies within the host's memory are shown at the first GPU. */
+static void place_host_copies(hb_import_rows *rows)
+{
+    for (uint32_t i = 1; i < rows->lanes.items.count; i++) {
+        hb_import_lane *lane = hb_column_at(&rows->lanes.items, i);
+        lane->device = HB_MAX(lane->device, 0);
+    }
+    for (uint32_t i = 1; i < rows->launches.items.count; i++) {
+        hb_import_launch *l = hb_column_at(&rows->launches.items, i);
+        l->device = HB_MAX(l->device, 0);
+    }
+}
+
 void hb_rocprof_finish(hb_rocprof_set *s)
 {
     for (uint32_t i = 0; i < s->processes.count; i++) {
@@ -376,7 +389,10 @@ void hb_rocprof_finish(hb_rocprof_set *s)
             const hb_rocprof_gpu *gpu = &s->gpus.items[k];
             hb_import_add_gpu(s->import, p, (int32_t)k, gpu->name, gpu->arch, gpu->json);
         }
-        if (!s->has_agents) hb_import_number_gpus(s->arena, &p->rows);
+        if (s->has_agents)
+            place_host_copies(&p->rows);
+        else
+            hb_import_number_gpus(s->arena, &p->rows);
     }
 }
 
