@@ -111,7 +111,7 @@ static const char v3[] =
     "'dispatch_info':{'dispatch_id':1}},'records':[{'counter_id':{'handle':5},'value':9}]}]},"
     "'counters':[{'id':{'handle':5},'name':'WAVES'}]}],'made_by':{'x':[1]}}";
 
-static const char rows_of_v3[] = 
+static const char rows_of_v3[] =
     "process 815 'train' 'node7' of rocprofv3 JSON end 9000 serialised\n"
     "NO_CALL 6\n"
     "NO_GRID 3\n"
@@ -215,7 +215,7 @@ static const char v1[] =
     V1_ARROW("s", 7, 2, 517, 30)
     "],'traceEvents':{},'otherData':{'x':1}}";
 
-static const char rows_of_v1[] = 
+static const char rows_of_v1[] =
     "process 517 '' '' of rocprof 1\n"
     "NO_CALL 3\n"
     "NO_GRID 3\n"
@@ -280,7 +280,7 @@ static const char v1_memory[] =
     V1(2, 8, V1_AT(8000, 9000) V1_OF(5, 6) V1_NAME("hipFree")) ","
     V1(2, 9, V1_AT(9000, 9100) V1_OF(5, 6) V1_NAME("hipFree") ",'args':'( ptr(0))'") "]}";
 
-static const char rows_of_v1_memory[] = 
+static const char rows_of_v1_memory[] =
     "process 5 '' '' of rocprof 1\n"
     "thread 6 ''\n"
     "thread 7 ''\n"
@@ -384,7 +384,7 @@ static const char hosts[] =
     EVENT("s", "mine", "arrow", 7, 1, 63, "") "," EVENT("Z", "mine", "unknown", 7, 1, 64, "")
     "]}";
 
-static const char rows_of_hosts[] = 
+static const char rows_of_hosts[] =
     "process 7 '' '' of Chrome JSON\n"
     "BAD_TIMES 3\n"
     "BAD_ROWS 3\n"
@@ -465,6 +465,7 @@ static const char devices[] =
     EVENT("X", "kernel", "no pid", -1, 5, 34, DUR(1)) ","
     EVENT("X", "kernel", "grid alone", 0, 5, 35, DUR(1) ARGS("'grid':[2,3,4]")) ","
     EVENT("X", "kernel", "block alone", 0, 5, 36, DUR(1) ARGS("'block':[2,3,4],'device':2.0")) ","
+    EVENT("X", "kernel", "grid of one", 0, 5, 36, DUR(1) ARGS("'grid':'7','block':'7'")) ","
     EVENT("X", "kernel", "huge", 0, 5, 37, DUR(1)
           ARGS("'grid':[99999999999,1,1],'block':[1,1,1],'device':1e300,'shared memory':1e12")) ","
     EVENT("X", "gpu_memcpy", "Memcpy HtoD (Host -> Device)", 0, 5, 40, DUR(1)
@@ -487,17 +488,18 @@ static const char devices[] =
     EVENT("X", "gpu_memset", "Memset", 0, 5, 54, DUR(1) ARGS("'bytes':5,'WAVES':1")) ","
     EVENT("X", "hip_memset", "any", 0, 5, 55, DUR(1)) "]";
 
-static const char rows_of_devices[] = 
+static const char rows_of_devices[] =
     "process 70 '' '' of Chrome JSON serialised\n"
-    "NO_CALL 26\n"
-    "NO_GRID 7\n"
-    "NO_REGISTERS 8\n"
+    "NO_CALL 27\n"
+    "NO_GRID 8\n"
+    "NO_REGISTERS 9\n"
     "NO_BYTES 13\n"
     "thread 1 ''\n"
     "op 1 1000-2000 'op' id 1\n"
     "kernel 0/5 30000-31000 'gpu 0' of no call\n"
     "kernel 0/5 34000-35000 'no pid' of no call\n"
     "kernel 0/5 35000-36000 'grid alone' of no call\n"
+    "kernel 0/5 36000-37000 'grid of one' of no call\n"
     "kernel 0/5 37000-38000 'huge' grid 4294967295,1,1 block 1,1,1 lds 4294967295 of no call\n"
     "copy 0/5 41000-42000 'Memcpy DtoH (Device -> Host)' DtoH 0>-1 of no call\n"
     "copy 0/5 42000-43000 'Memcpy HtoH (Host -> Host)' HtoH -1>-1 of no call\n"
@@ -527,8 +529,8 @@ static const char rows_of_devices[] =
 static void rows_of_gpus_in_chromes_format(void **state)
 {
     static const rows_left left[] = {
-        {"copies", 10, 0, 0, 1, 0, 0, 1, 16},
-        {"counters", 10, 16, 0, 1, 0, 0, 0, 1},
+        {"copies", 11, 0, 0, 1, 0, 0, 1, 16},
+        {"counters", 11, 16, 0, 1, 0, 0, 0, 1},
     };
     const char *path = keep_quoted("trace", devices);
     (void)state;
@@ -549,7 +551,7 @@ static const char pairs[] =
     EVENT("E", "", "", 0, 4, 20.5, ARGS("'correlation':3,'stream':8")) ","
     EVENT("X", "mine", "last", 7, 1, 30, DUR(5)) "]}";
 
-static const char rows_of_pairs[] = 
+static const char rows_of_pairs[] =
     "process 7 '' 'node\"7' of Chrome JSON at 1700000000000000000\n"
     "NO_CALL 1\n"
     "NO_GRID 1\n"
@@ -623,7 +625,7 @@ static const char onnx[] =
           ARGS("'stream':'7','grid_x':'12','grid_y':'2','grid_z':'1','block_x':'256','block_y':'1',"
                "'block_z':'1'")) "]\n5 [" EVENT("X", "Session", "model_run", 7, 1, 70, DUR(5)) "]";
 
-static const char rows_of_onnx[] = 
+static const char rows_of_onnx[] =
     "process 7 '' '' of ONNX Runtime\n"
     "NO_CALL 1\n"
     "NO_REGISTERS 1\n"

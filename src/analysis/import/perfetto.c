@@ -488,6 +488,7 @@ void hb_perfetto_open(hb_import *import, const char *path)
     hb_import_guard(import, close_file, f);
     read_file(f);
     end_open_slices(f);
+    hb_perfetto_name_processes(f);
     for (uint32_t i = 0; i < f->processes.count; i++) {
         hb_import_process *p = f->processes.items[i];
         hb_named_events_finish(import, p);

@@ -62,7 +62,6 @@ typedef struct hb_perfetto {
     HB_VEC(hb_perfetto_sequence) sequences;
     HB_VEC(hb_perfetto_track) tracks;
     HB_VEC(hb_import_process *) processes;
-    HB_VEC(hb_string_id) process_names; /* by process */
     hb_perfetto_slice *spare;
     int64_t first_pid;                       /* -1: none yet */
     int64_t offsets[HB_PERFETTO_OWN_CLOCKS]; /* of all sequences' clocks */
@@ -82,5 +81,8 @@ int64_t hb_perfetto_time(hb_perfetto *f, uint32_t sequence, uint64_t timestamp, 
 
 /** The row, with what is known of it. Holds until another one is asked for. */
 hb_perfetto_track *hb_perfetto_track_of(hb_perfetto *f, uint64_t uuid);
+
+/** All was read: processes whose threads' rows do not stand in theirs have their names, too. */
+void hb_perfetto_name_processes(hb_perfetto *f);
 
 #endif

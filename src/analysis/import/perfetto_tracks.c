@@ -170,6 +170,15 @@ void hb_perfetto_take_track(hb_perfetto *f, hb_wire message)
     }
 }
 
+/* "train" of "/usr/bin/train" */
+static void set_program(hb_perfetto *f, hb_import_process *p, hb_string_id name)
+{
+    hb_str text = hb_texts_get(&f->import->texts, name);
+    const char *slash = text.len ? memrchr(text.s, '/', text.len) : NULL;
+    if (slash) text = (hb_str){slash + 1, text.len - (uint32_t)(slash + 1 - text.s)};
+    p->program = hb_import_copy_text(f->import, text);
+}
+
 static uint32_t process_of(hb_perfetto *f, int64_t pid, hb_string_id name)
 {
     for (uint32_t i = 0; i < f->processes.count; i++)
@@ -177,11 +186,20 @@ static uint32_t process_of(hb_perfetto *f, int64_t pid, hb_string_id name)
     hb_import_process *p = hb_import_add_process(f->import, "Perfetto", "");
     *HB_PUSH(f->arena, &f->processes) = p;
     p->pid = pid;
-    hb_str text = hb_texts_get(&f->import->texts, name);
-    const char *slash = text.len ? memrchr(text.s, '/', text.len) : NULL;
-    if (slash) text = (hb_str){slash + 1, text.len - (uint32_t)(slash + 1 - text.s)};
-    p->program = hb_import_copy_text(f->import, text);
+    set_program(f, p, name);
     return f->processes.count - 1;
+}
+
+void hb_perfetto_name_processes(hb_perfetto *f)
+{
+    for (uint32_t i = 0; i < f->tracks.count; i++) {
+        const hb_perfetto_track *t = &f->tracks.items[i];
+        if (t->pid < 0 || t->tid >= 0 || !t->name) continue;
+        for (uint32_t k = 0; k < f->processes.count; k++) {
+            hb_import_process *p = f->processes.items[k];
+            if (p->pid == t->pid && !*p->program) set_program(f, p, t->name);
+        }
+    }
 }
 
 /* "THREAD 3 (4712)" of rocprofv3, whose rows are none of threads. */
