@@ -221,17 +221,17 @@ static bool recover_below(recovery *rec, const char *dir, bool with_places)
     FTS *walk = root ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
     FTSENT *entry = NULL;
     bool is_directory = walk != NULL;
+    int error = errno;
     while (walk && (entry = fts_read(walk))) {
         if (entry->fts_level == 0 && entry->fts_info != FTS_D && entry->fts_info != FTS_DP) {
             is_directory = false;
-            errno = entry->fts_errno ? entry->fts_errno : ENOTDIR;
+            error = entry->fts_errno ? entry->fts_errno : ENOTDIR;
         } else if (is_spool(entry)) {
             recover_spool(rec, entry->fts_path, entry->fts_statp);
         } else if (with_places && entry->fts_info == FTS_D) {
             recover_place(rec, entry->fts_path);
         }
     }
-    int error = errno;
     if (walk) fts_close(walk);
     free(root);
     errno = error;
