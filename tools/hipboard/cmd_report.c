@@ -58,6 +58,7 @@ static bool make_of_part(request *r, const arguments *args)
     cut_inputs cut = {0};
     bool made = cut_inputs_make(&cut, "report", args->words, (size_t)args->count, &r->selection) &&
                 make(r, &cut.pack, 1);
+    if (cut.left_out) r->status = EXIT_FAILED;
     cut_inputs_free(&cut);
     return made;
 }

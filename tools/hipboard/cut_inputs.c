@@ -31,14 +31,39 @@ static const char *name_of(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Whether something of the traces is in the pack. */
-static bool tell_left_out(const char *who, const hb_pack_report *report)
+static bool is_trace(const char *name)
+{
+    return ends_with(name, ".pt.trace.json") || ends_with(name, ".pt.trace.json.gz");
+}
+
+static bool is_named(char *const *paths, size_t count, const char *path)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(paths[i], path) == 0) return true;
+    return false;
+}
+
+/* Some reasons begin with the path. */
+static void tell(const char *who, const char *path, const char *why)
+{
+    bool named = strncmp(why, path, strlen(path)) == 0;
+    fprintf(stderr, "hipboard %s: left out: %s%s%s\n", who, named ? "" : path, named ? "" : ": ",
+            why);
+}
+
+/* Whether something of the traces is in the pack. Digests are of whole traces, and a pack keeps
+ * what is none as it is. */
+static bool tell_left_out(cut_inputs *cut, const char *who, char *const *paths, size_t count,
+                          const hb_pack_report *report)
 {
     bool any = false;
     for (size_t i = 0; i < report->num_members; i++) {
         const hb_pack_member *m = &report->members[i];
-        any = any || m->name;
-        if (!m->name) fprintf(stderr, "hipboard %s: left out: %s\n", who, m->left_out);
+        bool odd = m->name && !is_trace(m->name) && is_named(paths, count, m->path);
+        any = any || (m->name && !odd);
+        cut->left_out |= odd || (!m->name && !is_digests(m->path));
+        if (!m->name) tell(who, m->path, m->left_out);
+        if (odd) tell(who, m->path, "no trace of which a part can be shown");
     }
     return any;
 }
@@ -59,7 +84,7 @@ bool cut_inputs_make(cut_inputs *cut, const char *who, char *const *paths, size_
     hb_result result = hb_pack((const char *const *)paths, count, cut->pack, &options, &report);
     progress_clear();
     if (result != HB_OK) fprintf(stderr, "hipboard %s: %s\n", who, hb_last_error());
-    bool any = result == HB_OK && tell_left_out(who, report);
+    bool any = result == HB_OK && tell_left_out(cut, who, paths, count, report);
     hb_pack_report_free(report);
     return any;
 }

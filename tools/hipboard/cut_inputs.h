@@ -10,6 +10,7 @@
 typedef struct cut_inputs {
     char *directory; /* a temporary one */
     char *pack;      /* in it: the part of all inputs */
+    bool left_out;   /* a trace was, or what should have been one; it is said */
 } cut_inputs;
 
 /** Makes a pack of what is chosen of traces, log directories and other tools' files. False: nothing

@@ -128,8 +128,9 @@ static hb_result cut_trace(hb_sources *s, size_t index, const hb_pack_options *o
 {
     hb_source_file f = s->items[index];
     hb_result result = convert(s, &f, o);
-    if (result == HB_ERROR_NOT_FOUND) return leave_out(&s->items[index], hb_last_error());
     if (result == HB_ERROR_FORMAT && !is_called_trace(&f)) return HB_OK;
+    if (result == HB_ERROR_FORMAT || result == HB_ERROR_NOT_FOUND)
+        return leave_out(&s->items[index], hb_last_error());
     return result == HB_OK ? replaced(&s->items[index]) : result;
 }
 
