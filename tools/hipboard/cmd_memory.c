@@ -25,7 +25,7 @@ typedef struct holders {
     const hb_memory_holder *list;
     size_t count;
     bool by_stack, has_frames;
-    double whole; /* bytes that are 100 % */
+    double whole; /* bytes that are 100 %; at the end also those that are older than the trace */
 } holders;
 
 static hb_result find_holders(const request *r, hb_memory_profile *profile, size_t device,
@@ -35,8 +35,10 @@ static hb_result find_holders(const request *r, hb_memory_profile *profile, size
     *h = (holders){.by_stack = by_stack, .whole = whole};
     hb_result result = hb_memory_profile_holders(
         profile, device, moment, by_stack ? HB_BY_STACK : HB_BY_OPERATOR, &h->list, &h->count);
-    for (size_t i = 0; result == HB_OK && i < h->count; i++)
+    for (size_t i = 0; result == HB_OK && i < h->count; i++) {
         h->has_frames |= h->list[i].stack_size > 0;
+        if (moment == HB_MEMORY_AT_END && h->list[i].before) h->whole += h->list[i].bytes;
+    }
     return result;
 }
 
