@@ -12,6 +12,7 @@ import pytest
 from support import BUILD, ROOT
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
+DESCRIBE = BUILD / "tools/hipboard/describe"
 DATA = ROOT / "tests/data"
 TRACE = DATA / "mi250_minitoy.json.gz"
 
@@ -134,8 +135,8 @@ def test_json_keeps_its_members(command):
         member(found, path)
 
 
-COMMANDS = ["record", "info", "table", "stacks", "memory", "steps", "view", "check", "compare",
-            "convert", "query", "recover"]
+COMMANDS = ["record", "trigger", "info", "table", "stacks", "memory", "steps", "view", "report", "serve", "check", "compare",
+            "convert", "export", "import", "pack", "unpack", "query", "ranks", "recover"]
 
 
 def said(*words, status=0):
@@ -150,6 +151,123 @@ def test_help_fits_a_terminal_and_is_the_same_by_every_name(command):
     assert text == said(command, "-h") == said("help", command)
     assert text.startswith(f"usage: hipboard {command} ") and "\n  -h, --help" in text
     assert all(len(line) <= 80 and line == line.rstrip() for line in text.splitlines())
+
+
+def test_all_commands_are_listed():
+    summary = "torch.profiler for native programs: record, look at and mend traces"
+    alone = said(status=2)
+    assert alone.startswith(f"{summary}\n\nusage: hipboard COMMAND [OPTIONS] [ARGUMENTS]\n\n  record ")
+    assert alone.endswith("\n\n`hipboard COMMAND --help` explains a command.\n")
+    assert re.findall(r"^  (\w+) +\S.*$", alone, re.M) == COMMANDS
+    assert all(line.index(line.split()[1], 4) == 13 for line in alone.splitlines() if line.startswith("  "))
+    whole = said("help")
+    assert whole == said("--help") == said("-h") and whole.startswith(alone)
+    notes = whole.removeprefix(alone)
+    assert notes.startswith("\nExit status: 0 done, 1 failed, 2 wrong usage") and notes.endswith("`man hipboard`.\n")
+    assert "\n\n" in notes.strip() and all(len(line) <= 80 for line in notes.splitlines())
+
+
+def test_help_of_a_command_by_its_name_alone():
+    assert said("help", "trigger", "more") == said("trigger", "--help")
+    assert "Notes" not in said("unpack", "--help") and said("unpack", "--help").endswith("  -h, --help        this text\n")
+
+
+def test_the_version():
+    [version] = re.findall(r"version: '([0-9.]+)'", (ROOT / "meson.build").read_text())
+    assert said("--version") == f"hipboard {version}\n"
+
+
+# ---- the manual page and what bash completes, which the build makes of the same words
+
+ESCAPES = {r"\e": "\\", r"\(aq": "'", r"\(ga": "`", r"\(ha": "^", r"\(ti": "~", r"\-": "-", r"\&": "", r"\fB": "", r"\fI": "",
+           r"\fR": ""}
+
+
+def plain_words(roff):
+    """The words of a page, without its requests."""
+    text = "\n".join("" if line.startswith(".") else line for line in roff.splitlines())
+    unescaped = re.sub(r"\\(?:\(..|f[BIR]|.)", lambda found: ESCAPES[found[0]], text)
+    assert not re.search(r"(?<!\\)['`^~]", text)  # a typographer's quotes would stand for these
+    return unescaped.split()
+
+
+@pytest.fixture(scope="module")
+def manual():
+    return subprocess.run([DESCRIBE, "man"], capture_output=True, text=True, check=True, timeout=600).stdout
+
+
+def test_the_manual_has_the_words_of_help(manual):
+    sections = dict(re.findall(r"^\.SS (\S+)\n((?:(?!\.SS |\.SH ).*\n)*)", manual, re.M))
+    assert list(sections) == COMMANDS
+    for command, text in sections.items():
+        told = said(command, "--help")
+        options, itself = re.split(r"^(?=  -h, --help)", told, maxsplit=1, flags=re.M)
+        notes = itself.split("\n", 1)[1]
+        assert plain_words(text) == (options + notes).removeprefix("usage:").split(), command
+
+
+def test_the_manual_s_form(manual):
+    lines = manual.splitlines()
+    version = said("--version").split()[1]
+    assert lines[:3] == [f'.TH HIPBOARD 1 "" "hipboard {version}" "User Commands"', ".SH NAME",
+                         r"hipboard \- torch.profiler for native programs: record, look at and mend traces"]
+    assert [line for line in lines if line.startswith(".SH")] == [
+        f".SH {name}" for name in ("NAME", "SYNOPSIS", "COMMANDS", "ENVIRONMENT", "NOTES")]
+    literal = False
+    for i, line in enumerate(lines):
+        if line in (".nf", ".fi"):
+            assert literal == (line == ".fi"), i
+            literal = line == ".nf"
+        elif line and line[0] != ".":
+            assert literal == (line[0] == " "), (i, line)
+            assert line == line.rstrip()
+        if line == ".br":  # between two lines of text that stay lines
+            assert not literal and lines[i - 1][0] not in ". " and lines[i + 1][0] not in ". "
+        if line == ".TP":
+            assert re.match(r"\\fB.*\\fR", lines[i + 1]), lines[i + 1]
+    assert not literal
+    option = lines.index(r"\fB\-o\fR, \fB\-\-output\fR \fILOGDIR\fR")
+    assert lines[option - 1] == ".TP" and lines[option + 1] == "default: hipboard_runs"
+    view = lines.index(r"\fB\-\-view\fR \fIVIEW\fR")
+    assert lines[view + 1:view + 5] == [
+        "overview (default), steps, operator, kernel, memory, module,", ".br",
+        "distributed: the ranks of a run, or of all files given", ".br"]
+    routes = lines.index("Routes:") if "Routes:" in lines else next(
+        i for i, line in enumerate(lines) if line.endswith("Routes:"))
+    assert lines[routes + 1:routes + 4] == [".sp", ".nf", "  runs                          views?run=R"]
+
+
+def test_what_the_manual_says_of_the_environment(manual):
+    [environment] = re.findall(r"^\.SH ENVIRONMENT\n((?:(?!\.SH ).*\n)*)", manual, re.M)
+    entries = environment.split(".TP\n")
+    assert entries[0] == "" and len(entries) == 23
+    for entry in entries[1:]:
+        names, meaning = entry.rstrip("\n").split("\n", 1)
+        assert re.fullmatch(r"\\fB[A-Z][A-Z_0-9, ]*\\fR", names) and meaning[0] not in ".\n"
+
+
+def completed(*words):
+    script = 'source <("$0" bash); COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _hipboard; printf "%s\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", script, DESCRIBE, "hipboard", *words], capture_output=True, text=True, check=True,
+                          timeout=600)
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_and_values():
+    assert completed("") == completed("help", "") == [*COMMANDS, "help", "--help", "--version"]
+    assert completed("un") == ["unpack"] and completed("help", "rec") == ["record", "recover"]
+    for command in COMMANDS:
+        listed = re.findall(r"^  (?:-\w, )?(--[\w-]+)(?: (\S+))?", said(command, "--help"), re.M)
+        assert completed(command, "--") == [name for name, _ in listed]
+        assert completed(command, "") == []  # files
+        for name, argument in listed:
+            assert completed(command, name, "") == (argument.split("|") if "|" in argument and argument.islower() else [])
+
+
+@pytest.mark.parametrize("words", [[], ["html"], ["manual"]])
+def test_nothing_else_is_described(words):
+    done = subprocess.run([DESCRIBE, *words], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("words", [["veiw"], ["help", "veiw"], ["--veiw"]])
@@ -167,7 +285,7 @@ def test_help_lists_just_what_is_understood(command):
     for name, argument in listed[:-1]:
         lacking = said(command, f"--{name}" if argument else f"--{name}=value", status=2)
         assert f"'--{name}" in lacking and "unknown or lacks its value" in lacking
-        if "|" in argument:
+        if "|" in argument and argument.islower():
             refused = said(command, f"--{name}", "nonsense", status=2)
             assert f"--{name} 'nonsense': expected {argument}" in refused
     assert "is unknown" in said(command, "--nonsense", status=2)

@@ -263,7 +263,7 @@ const command cmd_ranks = {
              "communication efficiency (greatest useful time over all), as POP has it.\n"
              "On a cluster each job takes a part: hipboard ranks --part 3/16 -o p3.hbranks LOGDIR, "
              "and then: hipboard ranks p*.hbranks. "
-             "`mpirun -n 16 hipboard ranks LOGDIR` does both, with the MPI that is there.\n",
+             "`mpirun -n 16 hipboard ranks LOGDIR` does both, with the MPI that is there.",
     .least = 1,
     .most = MANY,
     .wanted = "no file or log directory is given",

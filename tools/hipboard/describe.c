@@ -125,7 +125,7 @@ static void put_names(void)
 /* The values that an option may have. */
 static void put_choices(const char *name, const option_spec *o)
 {
-    if (!o->argument || !strchr(o->argument, '|')) return;
+    if (!are_words(o->argument)) return;
     printf("        %s:--%s) words='", name, o->name);
     for (const char *c = o->argument; *c; c++)
         putchar(*c == '|' ? ' ' : *c);

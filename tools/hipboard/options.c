@@ -170,8 +170,7 @@ static const option_spec *by_letter(const command *c, int letter)
     return o;
 }
 
-/* "s|ms|us"; what stands in capitals, "FILE|TIME", is no word by itself. */
-static bool are_words(const char *argument)
+bool are_words(const char *argument)
 {
     return argument && strchr(argument, '|') && islower((unsigned char)*argument);
 }

@@ -58,6 +58,10 @@ const char *take_span(void *to, const char *value);
 #define DIALECTS "tensorboard|kineto"
 const char *take_kineto(void *to, const char *value);
 
+/** Whether an option's argument lists the words that its value may be: "s|ms|us"; what stands in
+ * capitals, "FILE|TIME", is no word by itself. */
+bool are_words(const char *argument);
+
 /** Fills `request` by the options of `args`, of which the operands are left. False: the command is
  * done, as --help was asked for or the command line is wrong, and returns args->status. */
 bool parse_options(const command *c, arguments *args, void *request);
