@@ -33,6 +33,14 @@ def test_regions_and_copies_have_their_names(tmp_path, others):
     assert names["timestep"] == names["advect"] == 3
     assert names["deep_copy pressure (HIP) <- velocity (Host)"] == 3
     assert not [name for name in names if "Tool Fence" in name]
+    assert said.split("\n")[2] == "10 10 10 10 "
+    for kind in "parallel_for", "parallel_reduce", "parallel_scan", "fence":
+        assert names[f"my {kind}"] == 1
+    memory = [(e["args"]["Bytes"], e["args"]["Device Type"]) for e in trace["traceEvents"] if e["name"] == "[memory]"]
+    assert memory == [(1000, 0), (-1000, 0)]  # a GPU's is told by HIP, and what is pinned is no plain memory of the host
+    for what in "allocate", "deallocate":
+        assert {name for name in names if name.startswith(what)} == {f"{what} field (Host)", f"{what} field (HIP)",
+                                                                     f"{what}  (HostPinned)"}
     [inner, *_] = [e for e in scopes if e["name"] == "advect"]
     [outer, *_] = [e for e in scopes if e["name"] == "timestep"]
     assert outer["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"]

@@ -63,7 +63,7 @@ ROOMS = {
     "api": [*COMMANDS, *IMPORTS, "test_rank_digests.py", "test_page_answers.py", "test_telemetry.py",
             "test_op_headers.py", "test_info.py"],
     "page": [*PAGE, "test_whole_outputs.py", "test_rank_numbers.py", "test_null_arguments.py", *SHOWN],
-    "tools": ["test_kokkos.py", *COMMANDS, *IMPORTS, *RANKS, *RECORDED, "test_terminal.py", "test_pack.py",
+    "tools": ["test_kokkos.py", "test_recorded_process.py", "test_launch.py", *COMMANDS, *IMPORTS, *RANKS, *RECORDED, "test_terminal.py", "test_pack.py",
               "test_rank_digests.py", "test_serve.py", "test_report.py", "test_info.py"],
 }
 

@@ -18,6 +18,9 @@ typedef struct memory_space {
     char name[64];
 } memory_space;
 
+static const char *const kinds[] = {"parallel_for", "parallel_reduce", "parallel_scan", "fence"};
+enum { NUM_KINDS = sizeof kinds / sizeof *kinds };
+
 static void *library;
 
 static void find(const char *name, void *function)
@@ -28,6 +31,36 @@ static void find(const char *name, void *function)
         exit(1);
     }
     memcpy(function, &address, sizeof address);
+}
+
+/* A region of each kind, one without a name, and memory of three places. */
+static void use_all(void)
+{
+    void (*begin)(const char *, uint32_t, uint64_t *), (*end)(uint64_t);
+    void (*data)(memory_space, const char *, const void *, uint64_t);
+    static const memory_space spaces[] = {{"Host"}, {"HIP"}, {"HostPinned"}};
+    static const char *const memory[] = {"kokkosp_allocate_data", "kokkosp_deallocate_data"};
+    char name[64], at[3];
+    uint64_t region;
+    for (int i = 0; i < NUM_KINDS; i++) {
+        snprintf(name, sizeof name, "kokkosp_begin_%s", kinds[i]);
+        find(name, &begin);
+        snprintf(name, sizeof name, "kokkosp_end_%s", kinds[i]);
+        find(name, &end);
+        snprintf(name, sizeof name, "my %s", kinds[i]);
+        begin(name, 0, &region);
+        printf("%d", region != 0);
+        end(region);
+        begin(NULL, 0, &region);
+        printf("%d ", region != 0);
+        end(region);
+    }
+    puts("");
+    for (int i = 0; i < 2; i++) {
+        find(memory[i], &data);
+        for (int k = 0; k < 3; k++)
+            data(spaces[k], k < 2 ? "field" : NULL, &at[k], 1000 + (uint64_t)k);
+    }
 }
 
 int main(void)
@@ -75,6 +108,7 @@ int main(void)
         end(region);
         pop();
     }
+    use_all();
     finish();
     return 0;
 }
