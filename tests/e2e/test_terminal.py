@@ -37,7 +37,7 @@ def on_terminal(*words, env=None):
     thread = threading.Thread(target=reader)
     thread.start()
     process = subprocess.Popen([HIPBOARD, *words], stdin=subprocess.DEVNULL, stdout=follower,
-                               stderr=follower, env=dict(os.environ, TERM="xterm", **(env or {})))
+                               stderr=follower, env={**os.environ, "TERM": "xterm", **(env or {})})
     os.close(follower)
     status = process.wait(timeout=600)
     thread.join()

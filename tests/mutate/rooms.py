@@ -6,7 +6,7 @@ from pathlib import Path
 VIEWS = ["test_whole_outputs.py", "test_page_whole.py", "test_texts.py", "test_texts_ranks.py", "test_view.py",
          "test_view_insights.py", "test_view_ranks.py", "test_memory.py", "test_stacks.py", "test_steps.py", "test_table.py",
          "test_query_property.py", "test_odd_files.py"]
-COMMANDS = [*VIEWS, "test_command_line.py", "test_commands.py", "test_check.py", "test_convert.py", "test_texts_compare.py",
+COMMANDS = [*VIEWS, "test_command_line.py", "test_command_surroundings.py", "test_commands.py", "test_check.py", "test_convert.py", "test_texts_compare.py",
             "test_compare.py", "test_null_arguments.py"]
 IMPORTS = ["test_whole_files.py", "test_import.py", "test_export.py", "test_null_arguments.py"]
 RECORDED = ["test_record.py", "test_cycle_log.py", "test_trigger.py"]

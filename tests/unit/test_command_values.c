@@ -791,6 +791,53 @@ static void test_tables_of_the_screen(void **state)
                  "c               100  0.250 us  1.500 KiB  12.35 M   -5.0 %  10.00\n");
 }
 
+static void assert_table_of(const column *of, size_t num, const char *const *texts, size_t width,
+                            const char *expected)
+{
+    table t;
+    table_init(&t, of, num);
+    for (size_t i = 0; texts[i]; i += num)
+        table_add(&t, texts[i], texts[i + 1]);
+    begin();
+    table_print(&t, &(table_style){.line_width = width});
+    assert_printed(expected);
+    table_free(&t);
+}
+
+/* Down to 40 columns a text is cut before bars and titles give way, down to 12 behind them, and
+ * never below its title; of two the widest, of two alike the first. */
+static void test_texts_give_way_in_turns(void **state)
+{
+    static const column texts[] = {{"A", COLUMN_TEXT}, {"B", COLUMN_TEXT}};
+    static const column titled[] = {{"A title without blanks", COLUMN_TEXT}, {"B", COLUMN_TEXT}};
+    static const char *const cells[] = {"abcdefghijklmnopqrstuvwxyz", "0123456789abcdefghijklmnop",
+                                        NULL};
+    static const char *const few[] = {"x", "y", NULL};
+    (void)state;
+    assert_table_of(texts, 2, cells, 54,
+                    "A                           B\n"
+                    "abcdefghijklmnopqrstuvwxyz  0123456789abcdefghijklmnop\n");
+    assert_table_of(texts, 2, cells, 53,
+                    "A                          B\n"
+                    "abcdefghijklmnopqrstuv...  0123456789abcdefghijklmnop\n");
+    assert_table_of(texts, 2, cells, 40,
+                    "A             B\n"
+                    "abcdefghi...  0123456789abcdefghijklmnop\n");
+    assert_table_of(texts, 2, cells, 39,
+                    "A             B\n"
+                    "abcdefghi...  0123456789abcdefghijkl...\n");
+    assert_table_of(texts, 2, cells, 26,
+                    "A             B\n"
+                    "abcdefghi...  012345678...\n");
+    assert_table_of(texts, 2, cells, 10,
+                    "A             B\n"
+                    "abcdefghi...  012345678...\n");
+    assert_table_of(titled, 2, few, 10,
+                    "A title         B\n"
+                    "without blanks\n"
+                    "x               y\n");
+}
+
 /* Four digits, also where rounding makes one more, or the next unit's first. */
 static void test_units_of_tables(void **state)
 {
@@ -938,6 +985,7 @@ int main(void)
         cmocka_unit_test(test_names_of_files),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_tables_of_the_screen),
+        cmocka_unit_test(test_texts_give_way_in_turns),
         cmocka_unit_test(test_texts_of_json),
         cmocka_unit_test(test_units_of_tables),
         cmocka_unit_test(test_tables_sort),

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: MIT
+"""Commands and what surrounds them: an MPI, a HIP runtime or none, temporary directories, addresses, terminals."""
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import time
+
+import pytest
+
+import made_ranks
+from support import BUILD
+from test_page_whole import made
+from test_terminal import on_terminal
+
+HIPBOARD = BUILD / "tools/hipboard/hipboard"
+DIGEST = BUILD / "tools/hipboard/hipboard-digest"
+PLAIN = {key: value for key, value in os.environ.items()
+         if not key.startswith(("HIPBOARD_", "OMPI_", "PMI", "SLURM_", "MPI_")) and key not in ("RANK", "WORLD_SIZE", "TMPDIR")}
+
+
+def ask(*words, env=(), cwd=None, status=0):
+    done = subprocess.run([HIPBOARD, *map(str, words)], capture_output=True, text=True, timeout=600, env=PLAIN | dict(env), cwd=cwd,
+                          stdin=subprocess.DEVNULL)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+# ---- several processes
+
+# An MPI of one process that writes down what it sends, of which another one is told what it receives. It tells what it is given.
+FAKE_MPI = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef OPEN_MPI
+char ompi_mpi_comm_world[8], ompi_mpi_byte[8];
+#define WORLD (uintptr_t)ompi_mpi_comm_world
+#define BYTE (uintptr_t)ompi_mpi_byte
+#define NO_STATUS 0
+#else
+#define WORLD 0x44000000
+#define BYTE 0x4c00010d
+#define NO_STATUS 1
+#endif
+static FILE *stream;
+static int number(const char *name)
+{
+    return getenv(name) ? atoi(getenv(name)) : 0;
+}
+int MPI_Init(int *argc, char ***argv)
+{
+    if (argc || argv) abort();
+    return number("FAKE_INIT");
+}
+int MPI_Comm_rank(uintptr_t world, int *rank)
+{
+    *rank = number("FAKE_RANK");
+    return world != WORLD;
+}
+int MPI_Comm_size(uintptr_t world, int *size)
+{
+    *size = number("FAKE_SIZE");
+    return world != WORLD;
+}
+int MPI_Send(const void *bytes, int count, uintptr_t type, int to, int tag, uintptr_t world)
+{
+    if (!stream) stream = fopen(getenv("FAKE_STREAM"), "w");
+    if (type != BYTE || to != 0 || tag != 7 || world != WORLD) return 1;
+    fwrite(bytes, 1, (size_t)count, stream);
+    fflush(stream);
+    return number("FAKE_SEND");
+}
+int MPI_Recv(void *bytes, int count, uintptr_t type, int from, int tag, uintptr_t world, uintptr_t status)
+{
+    if (!stream) stream = fopen(getenv("FAKE_STREAM"), "r");
+    if (type != BYTE || from != 1 || tag != 7 || world != WORLD || status != NO_STATUS || !stream) return 1;
+    return fread(bytes, 1, (size_t)count, stream) != (size_t)count;
+}
+int MPI_Finalize(void)
+{
+    fputs("finalized\n", stderr);
+    return 0;
+}
+"""
+LIBRARIES = {"libmpi.so.40": "-DOPEN_MPI", "libmpich.so.12": "", "libmpi.so.12": "", "libmpi_cray.so.12": ""}
+
+
+def build_mpi(directory, *names, without=""):
+    """The libraries of these names; the others are there and none."""
+    directory.mkdir()
+    for library, define in LIBRARIES.items():
+        if library in names:
+            source = FAKE_MPI.replace(f"int {without}(", f"int no_{without}(") if without else FAKE_MPI
+            subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", *define.split(), "-o", directory / library], input=source, text=True,
+                           check=True)
+        else:
+            (directory / library).write_text("")
+    return {"LD_LIBRARY_PATH": str(directory)}
+
+
+def job(rank, size=2, launcher="open"):
+    names = {"open": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), "pmi": ("PMI_RANK", "PMI_SIZE"),
+             "torchrun": ("RANK", "WORLD_SIZE"), "slurm": ("SLURM_PROCID", "SLURM_NTASKS")}[launcher]
+    return {names[0]: str(rank), names[1]: str(size), "FAKE_RANK": str(rank), "FAKE_SIZE": str(size)} | (
+        {"SLURM_STEP_ID": "0"} if launcher == "slurm" else {})
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ranks") / "run"
+    made_ranks.write(path, 6, late=4)
+    return path, ask("ranks", path).stdout
+
+
+@pytest.mark.parametrize("library, launcher", [("libmpi.so.40", "open"), ("libmpich.so.12", "pmi"), ("libmpi.so.12", "pmi"),
+                                               ("libmpi_cray.so.12", "pmi"), ("libmpich.so.12", "open"), ("libmpi.so.40", "pmi")])
+def test_processes_read_a_part_each_by_the_mpi_that_is_there(library, launcher, ranks, tmp_path):
+    path, whole = ranks
+    mpi = build_mpi(tmp_path / "lib", library) | {"FAKE_STREAM": str(tmp_path / "stream")}
+    done = ask("ranks", path, env=mpi | job(1, launcher=launcher))
+    assert (done.stdout, done.stderr) == ("", "finalized\n")
+    stream = (tmp_path / "stream").read_bytes()
+    assert len(stream) == 8 + int.from_bytes(stream[:8], "little") > 100
+    done = ask("ranks", path, env=mpi | job(0, launcher=launcher))
+    assert (done.stdout, done.stderr) == (whole, "finalized\n")
+
+
+def test_a_part_that_does_not_come_is_missed(ranks, tmp_path):
+    path, _ = ranks
+    mpi = build_mpi(tmp_path / "lib", "libmpi.so.40") | {"FAKE_STREAM": str(tmp_path / "stream")}
+    for stream in None, b"", bytes(8), (5).to_bytes(8, "little") + b"abc", (3).to_bytes(8, "little") + b"abc":
+        if stream is not None:
+            (tmp_path / "stream").write_bytes(stream)
+        done = ask("ranks", path, env=mpi | job(0), status=1)
+        assert "hipboard ranks: process 1: its part is missing\n" in done.stderr
+        assert "\nMissing: 3 of 6 ranks: 1-2, 5\n" in done.stdout
+    assert ask("ranks", path, env=mpi | job(1) | {"FAKE_SEND": "1"}, status=1).stdout == ""
+
+
+ALONE = "hipboard ranks: {}: rank 0 does all the work\n"
+
+
+@pytest.mark.parametrize("libraries, without, env, why, finalized", [
+    ((), "", {}, "no MPI that is known was found", False),
+    (("libmpi.so.40",), "MPI_Recv", {}, "no MPI that is known was found", False),
+    (("libmpich.so.12",), "MPI_Init", {}, "no MPI that is known was found", False),
+    (("libmpi.so.40",), "", {"FAKE_INIT": "1"}, "MPI does not begin", False),
+    (("libmpi.so.40",), "", {"FAKE_SIZE": "1"}, "the launcher is another MPI's than the library", True)])
+def test_without_an_mpi_the_first_rank_does_all(libraries, without, env, why, finalized, ranks, tmp_path):
+    path, whole = ranks
+    mpi = build_mpi(tmp_path / "lib", *libraries, without=without)
+    done = ask("ranks", path, env=mpi | job(0) | env)
+    assert (done.stdout, done.stderr) == (whole, ("finalized\n" if finalized else "") + ALONE.format(why))
+    done = ask("ranks", path, env=mpi | job(1) | env)
+    assert (done.stdout, done.stderr) == ("", "finalized\n" if finalized else "")
+
+
+@pytest.mark.parametrize("env, together", [
+    (job(1, launcher="torchrun"), False), (job(1, launcher="slurm"), False), (job(0, 1), False), ({}, False),
+    (job(1, launcher="slurm") | {"SLURM_STEP_NUM_TASKS": "2"}, True), (job(1, 2), True)])
+def test_who_is_alone_asks_no_mpi(env, together, ranks, tmp_path):
+    """torchrun's processes have none, and what Slurm tells a batch script is not of several."""
+    path, whole = ranks
+    mpi = build_mpi(tmp_path / "lib", *LIBRARIES) | {"FAKE_STREAM": str(tmp_path / "stream")}
+    done = ask("ranks", path, env=mpi | env)
+    assert (done.stdout, done.stderr) == (("", "finalized\n") if together else (whole, ""))
+    assert ask("ranks", "--part", "1/1", "-o", tmp_path / "p.hbranks", path, env=mpi | env).stderr == ""
+
+
+# ---- digests, as recorded ranks have them made
+
+def test_digests_are_kept_where_they_are_wanted(ranks, tmp_path):
+    path, whole = ranks
+    files = sorted(path.glob("*.json"))
+    own = tmp_path / "own"
+    own.mkdir()
+    other = tmp_path / "other"
+    other.mkdir()
+    for i, file in enumerate(files):
+        ((own, other)[i % 2] / file.name).write_bytes(file.read_bytes())
+
+    def digest(directory, *traces, cwd=None):
+        text = "".join(f"{line}\n" for line in (directory, *traces))
+        return subprocess.run([DIGEST], input=text, capture_output=True, text=True, timeout=600, cwd=cwd)
+
+    job = tmp_path / "job"
+    job.mkdir()
+    done = digest(job, *sorted(own.iterdir()), *sorted(other.iterdir()))
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert [p.name for p in job.iterdir()] == ["ranks.hbranks"] and ask("ranks", job / "ranks.hbranks").stdout == whole
+    done = digest("", *sorted([*own.iterdir(), *other.iterdir()], key=lambda p: p.name))
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    for directory in own, other:  # each beside its traces, also where they come by turns
+        assert "3 traces" in ask("ranks", directory / "ranks.hbranks").stdout
+    (own / "ranks.hbranks").unlink()
+    done = digest("", "one.json", cwd=own)
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    done = digest("", next(own.glob("*.json")).name, cwd=own)
+    assert (done.returncode, done.stdout) == (0, "done\n") and (own / "ranks.hbranks").exists()
+    done = digest(tmp_path / "none", files[0])
+    assert done.returncode == 1 and "none" in done.stdout
+    assert subprocess.run([DIGEST], input="", capture_output=True, text=True, timeout=600).returncode == 1
+
+
+# ---- HIP
+
+def test_without_a_runtime_it_is_said_why(tmp_path):
+    for version in ".7", ".6", ".5", "":
+        (tmp_path / f"libamdhip64.so{version}").write_text("")
+    text = ask("info", env={"LD_LIBRARY_PATH": str(tmp_path), "HIP_VISIBLE_DEVICES": "", "HIPBOARD_HIP_BACKEND": ""}).stdout
+    version = ask("--version").stdout.split()[1]
+    lines = text.splitlines()
+    assert lines[:2] == [f"hipboard:     {version}", "HIP runtime:  none (libamdhip64 can't be loaded)"]
+    assert lines[2].startswith("Devices:      none; ") and lines[3].startswith("/dev/kfd:     ")
+    assert "Environment:" in lines[4] and "HIP_VISIBLE_DEVICES=" in lines[4]
+    assert text.count("not usable: ") == len(re.findall(r"^  \S", text, re.M)) and "would use" not in text
+    assert "\nHIP is not captured: " in text and text.endswith("; what a program marks itself is recorded all the same\n")
+    hidden = {name: "0" for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")}
+    text = ask("info", env={"LD_LIBRARY_PATH": str(tmp_path)} | hidden).stdout
+    assert "\nEnvironment:  ROCR_VISIBLE_DEVICES=0\n              HIP_VISIBLE_DEVICES=0\n" in text or (
+        "\nEnvironment:  HIP_VISIBLE_DEVICES=0\n              ROCR_VISIBLE_DEVICES=0\n" in text)
+    plain = {key: value for key, value in PLAIN.items() if "VISIBLE" not in key and "ORDINAL" not in key}
+    done = subprocess.run([HIPBOARD, "info"], capture_output=True, text=True, timeout=600, env=plain)
+    assert "\nEnvironment:  no variable hides devices\n" in done.stdout
+
+
+IMPORTS = ["double cblas_ddot(int n, const double *x, int a, const double *y, int b)", "double mine(int n, const double *x)",
+           "double cblas_dnrm2(int n, const double *x, int a)"]
+BODY = " { return n + x[0]; }"
+CALLS = "int main(void) { double x[] = {0}; return (int)(cblas_ddot(0, x, 1, x, 1) + mine(0, x) + cblas_dnrm2(0, x, 1)); }"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_what_a_library_imports_is_listed(own, tmp_path):
+    path, table, library = tmp_path / "used", tmp_path / "own.ops", tmp_path / "libused.so"
+    theirs = "".join(call + BODY for call in IMPORTS[:3 - own])
+    ours = "; ".join(IMPORTS) + (BODY if own else ";")
+    for flags, source in (["-shared", "-fPIC", "-o", library], theirs), (["-o", path, "-x", "none", library], ours + CALLS):
+        subprocess.run(["cc", "-x", "c", "-", *flags], input=source, text=True, check=True)
+    table.write_text("# of mine\nmine | n | | | name=their_name\n")
+    lines = ask("info", "--ops", path, "--table", table).stdout.splitlines()
+    rows = {line.split()[0]: line for line in lines}
+    shown = "  (linked in statically: its calls are not seen)" if own else ""
+    assert re.fullmatch(rf"cblas_dnrm2 {{22}}cblas_dnrm2 {{22}}blas\.ops:\d+{re.escape(shown)}", rows["cblas_dnrm2"]), rows
+    assert re.fullmatch(r"cblas_ddot {23}cblas_ddot {23}blas\.ops:\d+", rows["cblas_ddot"])
+    assert rows["mine"] == f"{'mine':32} {'their_name':32} own.ops:2" and len(rows) == 3
+    told = json.loads(ask("info", "--ops", path, "--json", "--table", table).stdout)
+    assert [(row["symbol"], row["name"], row["linked_in"]) for row in told] == [
+        (line.split()[0], "their_name" if line.startswith("mine") else line.split()[0], "linked in" in line) for line in lines]
+    assert [row["line"] for row in told] == [int(re.search(r"ops:(\d+)", line)[1]) for line in lines]
+    assert all(row["table"].startswith("/") and row["table"].endswith(".ops") for row in told)
+
+
+# ---- temporary directories
+
+def test_what_a_part_takes_is_gone_afterwards(tmp_path):
+    (tmp_path / "t.pt.trace.json").write_text(json.dumps(made()))
+    (tmp_path / "tmp").mkdir()
+    for words, status in ((["--steps", "1:2"], 0), (["--steps", "8:9"], 1)):
+        ask("report", *words, "-o", "r.html", "t.pt.trace.json", cwd=tmp_path, env={"TMPDIR": str(tmp_path / "tmp")}, status=status)
+        assert not list((tmp_path / "tmp").iterdir())
+    done = ask("report", "--steps", "1:2", "-o", "s.html", "t.pt.trace.json", cwd=tmp_path, env={"TMPDIR": str(tmp_path / "none")},
+               status=1)
+    assert done.stderr.startswith(f"hipboard report: cannot create a directory like {tmp_path}/none/hipboard-cut.")
+    assert done.stderr.endswith(": No such file or directory\n") and not (tmp_path / "s.html").exists()
+    assert ask("report", "--steps", "1:2", "-o", "s.html", "t.pt.trace.json", cwd=tmp_path, env={"TMPDIR": ""}).stdout == "s.html\n"
+    assert "t.pt.trace" in (tmp_path / "s.html").read_text()
+
+
+# ---- defaults
+
+def test_packs_and_what_becomes_of_them_have_their_names_here(tmp_path):
+    """Without -o: the last part of a path, in the working directory."""
+    (tmp_path / "in/runs").mkdir(parents=True)
+    (tmp_path / "in/runs/a.1.pt.trace.json").write_text(json.dumps(made()))
+    for path, name in ("in/runs", "runs"), ("in/runs/", "runs"), ("in/runs//", "runs"), ("in", "in"), (".", "runs"), ("in/.", "runs"):
+        assert f" files -> {name}.hbpack, " in ask("pack", path, cwd=tmp_path).stdout
+        (tmp_path / f"{name}.hbpack").rename(tmp_path / "in/kept")
+    for name, directory in ("runs.hbpack", "runs"), ("a.b.zip", "a.b"), ("plain", "plain.unpacked"), (".hidden", ".hidden.unpacked"):
+        (tmp_path / "in" / name).write_bytes((tmp_path / "in/kept").read_bytes())
+        assert ask("unpack", f"in/{name}", cwd=tmp_path).stdout.endswith(f" -> {directory}\n")
+        assert (tmp_path / directory).is_dir()
+    ask("report", "in/runs", cwd=tmp_path)
+    assert (tmp_path / "report.html").exists()
+
+
+def test_a_request_says_what_was_asked_for(tmp_path):
+    def request(*words):
+        began = time.time() * 1000
+        ask("trigger", "--all", tmp_path, *words)
+        told = dict(line.split("=", 1) for line in (tmp_path / "hipboard.request").read_text().splitlines() if "=" in line)
+        return told, int(told["PROFILE_START_TIME"]) - began
+
+    told, wait = request()
+    assert told["PROFILE_START_ITERATION_ROUNDUP"] == "10" and 10000 <= wait < 20000
+    told, wait = request("--steps", 5, "--roundup", 7, "--delay", "60s", "-o", "/x/t.json", "--reason", "because")
+    assert (told["ACTIVITIES_ITERATIONS"], told["PROFILE_START_ITERATION_ROUNDUP"]) == ("5", "7") and 60000 <= wait < 70000
+    assert told["ACTIVITIES_LOG_FILE"] == "/x/t.json" and "because" in str(told)
+    told, wait = request("--seconds", "1500ms", "--delay", "30s")
+    assert told["ACTIVITIES_DURATION_MSECS"] == "1500" and 30000 <= wait < 40000
+    told, _ = request("--seconds", "1us")
+    assert told["ACTIVITIES_DURATION_MSECS"] == "1"
+
+
+# ---- addresses
+
+def served(*words, env=()):
+    return subprocess.Popen([HIPBOARD, "serve", "--port", "0", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=PLAIN | dict(env))
+
+
+def answer(host, port, path, token=None, name=None):
+    connection = http.client.HTTPConnection(host, port, timeout=600)
+    headers = {"X-Hipboard-Token": token} if token else {}
+    connection.request("GET", path, headers=headers | ({"Host": name} if name else {}))
+    reply = connection.getresponse()
+    body = reply.read()
+    connection.close()
+    return reply.status, body
+
+
+@pytest.mark.parametrize("host, shown, at, end", [
+    ("127.0.0.1", "127.0.0.1", "127.0.0.1", "SIGTERM"), ("::1", "[::1]", "::1", "SIGINT"), ("0.0.0.0", None, "127.0.0.1", "SIGHUP"),
+    ("::", None, "::1", "SIGTERM"), ("localhost", "localhost", None, "SIGINT")])
+def test_the_address_is_that_which_others_may_ask(host, shown, at, end, tmp_path):
+    import signal
+    (tmp_path / "t.pt.trace.json").write_text(json.dumps(made()))
+    with served("--host", host, tmp_path) as process:
+        line = process.stdout.readline()
+        if not line and ":" in host:
+            pytest.skip(process.stderr.read())
+        found = re.fullmatch(r"http://(\[[0-9a-f:]+\]|[^:]+):(\d+)/#token=([0-9a-f]{32})\n", line)
+        assert found and found[1] == (shown or socket.gethostname()), line
+        if at:
+            port = int(found[2])
+            assert answer(at, port, "/hb/about", found[3])[0] == 200
+            assert answer(at, port, "/hb/about")[0] == answer(at, port, "/hb/about", found[3][:-1])[0] == 401
+            assert answer(at, port, "/hb/nothing", found[3])[0] == 404
+            assert answer(at, port, "/hb/operators", found[3])[0] in (400, 404)
+            assert answer(at, port, "/hb/about", found[3], name=f"{socket.gethostname()}:1")[0] == 200
+        process.send_signal(getattr(signal, end))
+        assert process.wait(600) == 0
+
+
+def test_each_start_has_a_token_of_its_own(tmp_path):
+    tokens = set()
+    for _ in range(2):
+        with served(tmp_path) as process:
+            tokens.add(process.stdout.readline().split("token=")[1])
+            process.terminate()
+            assert process.wait(600) == 0
+    assert len(tokens) == 2
+
+
+# ---- terminals
+
+def test_words_for_people_have_their_styles_on_a_terminal(tmp_path):
+    path = tmp_path / "t.pt.trace.json"
+    path.write_text(json.dumps(made()))
+    for words, bold in ((["view", path], [b"Average step ", b"GPU time\x1b[0m: from"]), (["steps", path], [b"  "]),
+                        (["memory", path], [b"    Bytes"]),
+                        (["pack", "--redact", "--dry-run", "-o", tmp_path / "p.hbpack", path], [b"Replaced by"])):
+        _, styled = on_terminal(*words)
+        for text in bold:
+            assert b"\x1b[1m" + text in styled, words
+        assert styled.count(b"\x1b[1m") == styled.count(b"\x1b[0m") > 0
+        for env in {"NO_COLOR": "1"}, {"TERM": "dumb"}:
+            _, unstyled = on_terminal(*words, env=env)
+            assert b"\x1b" not in unstyled and re.sub(rb"\x1b\[[01]m", b"", styled) == unstyled
+    for columns in 80, 100, 200:
+        _, text = on_terminal("view", "--view", "operator", path, env={"COLUMNS": str(columns), "NO_COLOR": "1"})
+        widest = max(len(line) for line in text.decode().splitlines())
+        assert widest <= columns
