@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -128,6 +129,188 @@ static void there_is_an_end_of_layouts(void **state)
     known_are_the_first(2047, 2100, "");
 }
 
+/* ---- events that are others again ---- */
+
+/* Whether `probe` would be known as another one again behind so many events, in which each '#' is
+ * the event's number. What comes is guessed by the last four, so that there have to be some. */
+static bool repeats(const char *event, int count, const char *probe)
+{
+    hb_text text;
+    hb_trace trace;
+    hb_reader r;
+    hb_read_report report = {0};
+    hb_read_options options = {0};
+    hb_result result;
+    hb_read_row again;
+    hb_buf json;
+    char padded[40000] = "";
+    hb_buf_init(&json, (size_t)1 << 28);
+    for (int i = 1; i <= count; i++) {
+        for (const char *c = event; *c; c++)
+            if (*c == '#')
+                hb_buf_printf(&json, "%d", i);
+            else
+                hb_buf_append(&json, c, 1);
+        hb_buf_append(&json, ", ", 2);
+    }
+    hb_buf_append(&json, "{", 1);
+    assert_false(json.failed);
+    hb_layouts *layouts = hb_layouts_new();
+    assert_int_equal(hb_text_open_memory(&text, json.data, json.size), HB_OK);
+    assert_true(hb_trace_init(&trace));
+    hb_reader_init(&r, &text, &trace, layouts, &options, &report);
+    (void)hb_read_plain_events(&r, json.size - 1, &result);
+    assert_int_equal(result, HB_OK);
+    assert_int_equal(trace.rows.count, count);
+    int n = snprintf(padded, sizeof padded - 64, "%s, ", probe);
+    assert_in_range(n, 0, sizeof padded - 65);
+    const char *end = hb_layouts_repeat(layouts, padded, &again);
+    if (end) assert_ptr_equal(end, padded + strlen(probe));
+    hb_reader_free(&r);
+    hb_trace_free(&trace);
+    hb_text_close(&text);
+    hb_layouts_free(layouts);
+    hb_buf_free(&json);
+    return end != NULL;
+}
+
+enum { SOME = 8 };
+
+#define OP(more, args)                                                                     \
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op\", \"pid\": 1, \"tid\": 2, " more \
+    ", \"args\": {" args "}}"
+#define OF(category, more, args)                                                                 \
+    "{\"ph\": \"X\", \"cat\": \"" category "\", \"name\": \"op\", \"pid\": 1, \"tid\": 2, " more \
+    ", \"args\": {" args "}}"
+#define TIMES(ts, dur) "\"ts\": " ts ", \"dur\": " dur
+#define PLAIN          TIMES("1", "2")
+#define ID(n)          "\"External id\": " n
+
+/* Times, ids and numbers of no meaning that change; nothing else may. */
+static void which_events_are_others_again(void **state)
+{
+    static const struct {
+        const char *first, *probe;
+        bool again;
+    } cases[] = {
+        {OP(PLAIN, ID("1")), OP(PLAIN, ID("1")), true},
+        {OP(PLAIN, ID("1")), OP(TIMES("345.125", "67.5"), ID("999999999")), true},
+        {OP(PLAIN, ID("1")), OP(TIMES("-3", "0"), ID("0")), true},
+        {OP(PLAIN, ID("1")), OP(TIMES("2999999999999999.999", "0"), ID("0")), true},
+        {OP(PLAIN, ID("1")), OP(TIMES("3000000000000000", "0"), ID("0")), false},
+        {OP(PLAIN, ID("1")), OP(TIMES("00000000000000001", "0"), ID("0")), false},
+        {OP(PLAIN, ID("1")), OP(TIMES("-0", "0"), ID("0")), true},
+        {OP(PLAIN, ID("1")), OP(TIMES("-0.0", "0"), ID("0")), false},
+        {OP(PLAIN, ID("1")), OP(TIMES("1.", "0"), ID("0")), false},
+        {OP(PLAIN, ID("1")), OP(TIMES("1.1234", "0"), ID("0")), false},
+        {OP(PLAIN, ID("1")), OP(TIMES("1e3", "0"), ID("0")), false},
+        {OP(PLAIN, ID("1")), OP(TIMES("null", "0"), ID("0")), false},
+        {OP(PLAIN, ID("1")), OP(PLAIN, ID("1000000000")), false},
+        {OP(PLAIN, ID("1")), OP(PLAIN, ID("01")), false},
+        {OP(PLAIN, ID("1")), OP(PLAIN, ID("-1")), false},
+        {OP(PLAIN, ID("1")), OP(PLAIN, ID("1.5")), false},
+        {OP(PLAIN, ID("1")), OP(PLAIN, ID("\"1\"")), false},
+        {OP(PLAIN, ID("1")), OP(PLAIN, ID("1") ", \"x\": 1"), false},
+        {OP(PLAIN, ID("1")), OF("user_annotation", PLAIN, ID("1")), false},
+        {OP(PLAIN, "\"Input Dims\": [[1]]"), OP(PLAIN, "\"Input Dims\": [[1]]"), true},
+        {OP(PLAIN, "\"Input Dims\": [[1]]"), OP(PLAIN, "\"Input Dims\": [[2]]"), false},
+        {OP(PLAIN, "\"external id\": 1"), OP(PLAIN, "\"external id\": 2"), true},
+        {OP(PLAIN, "\"external id\": 1, \"External id\": 1"),
+         OP(PLAIN, "\"external id\": 1, \"External id\": 1"), false},
+        /* with a detail each is its own */
+        {OP(PLAIN, "\"Sequence number\": 7"), OP(PLAIN, "\"Sequence number\": 7"), true},
+        {OP(PLAIN, "\"Fwd thread id\": 1"), OP(PLAIN, "\"Fwd thread id\": 1"), false},
+        {OP(PLAIN, "\"flops\": 1"), OP(PLAIN, "\"flops\": 1"), false},
+        {OP(PLAIN, "\"Call stack\": \"f\""), OP(PLAIN, "\"Call stack\": \"f\""), true},
+        /* kinds */
+        {OF("user_annotation", PLAIN, ID("1")), OF("user_annotation", PLAIN, ID("2")), true},
+        {OF("kernel", PLAIN, "\"correlation\": 1"), OF("kernel", PLAIN, "\"correlation\": 2"),
+         true},
+        {OF("kernel", PLAIN, "\"correlation\": 1, \"grid\": [1]"),
+         OF("kernel", PLAIN, "\"correlation\": 1, \"grid\": [2]"), false},
+        {OF("kernel", PLAIN, "\"device\": 1"), OF("kernel", PLAIN, "\"device\": 2"), false},
+        {OF("cuda_runtime", PLAIN, "\"correlation\": 1"),
+         OF("cuda_runtime", PLAIN, "\"correlation\": 2"), true},
+        {OF("gpu_memcpy", PLAIN, "\"bytes\": 1"), OF("gpu_memcpy", PLAIN, "\"bytes\": 1"), true},
+        {OF("gpu_memcpy", PLAIN, "\"bytes\": 1"), OF("gpu_memcpy", PLAIN, "\"bytes\": 2"), false},
+        {OF("Trace", PLAIN, ""), OF("Trace", PLAIN, ""), true},
+        {OF("other", PLAIN, ""), OF("other", TIMES("9", "9"), ""), true},
+        {OF("python_function", PLAIN, "\"Python id\": 1"),
+         OF("python_function", PLAIN, "\"Python id\": 1"), false},
+        {"{\"ph\": \"s\", \"id\": 1, \"ts\": 2}", "{\"ph\": \"s\", \"id\": 1, \"ts\": 2}", false},
+        {"{\"ph\": \"C\", \"name\": \"c\", \"ts\": 2, \"args\": {\"v\": 1}}",
+         "{\"ph\": \"C\", \"name\": \"c\", \"ts\": 2, \"args\": {\"v\": 1}}", false},
+        {"{\"ph\": \"i\", \"name\": \"[memory]\", \"ts\": 2, \"args\": {\"Bytes\": 1}}",
+         "{\"ph\": \"i\", \"name\": \"[memory]\", \"ts\": 2, \"args\": {\"Bytes\": 1}}", false},
+        {"{\"ph\": \"X\", \"name\": \"a\", \"dur\": 2}",
+         "{\"ph\": \"X\", \"name\": \"a\", \"dur\": 2}", false},
+        /* durations that nest */
+        {OP(PLAIN, ID("1")), OP(TIMES("1", "2.0001"), ID("1")), false},
+        {OP("\"dur\": 2, \"ts\": 1", ID("1")), OP("\"dur\": 3, \"ts\": 4", ID("1")), true},
+        {OP("\"dur\": 2, \"ts\": 1", ID("1")), OP("\"dur\": \"x\", \"ts\": 4", ID("1")), false},
+        {OP(TIMES("1", "null"), ID("1")), OP(TIMES("2", "null"), ID("1")), true},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++)
+        if (repeats(cases[i].first, SOME, cases[i].probe) != cases[i].again)
+            fail_msg("%s\n%s", cases[i].first, cases[i].probe);
+}
+
+/* A number without a meaning is text until it was seen to change. */
+static void numbers_of_no_meaning_change_once_they_have(void **state)
+{
+    (void)state;
+    assert_true(repeats(OP(PLAIN, "\"Ev Idx\": #"), SOME, OP(PLAIN, "\"Ev Idx\": 77")));
+    assert_true(repeats(OP(PLAIN, "\"Ev Idx\": #"), SOME, OP(PLAIN, "\"Ev Idx\": -7.25")));
+    assert_false(repeats(OP(PLAIN, "\"Ev Idx\": #"), SOME, OP(PLAIN, "\"Ev Idx\": 7e2")));
+    assert_false(repeats(OP(PLAIN, "\"Ev Idx\": 5"), SOME, OP(PLAIN, "\"Ev Idx\": 77")));
+    assert_true(repeats(OP(PLAIN, "\"Ev Idx\": 5"), SOME, OP(PLAIN, "\"Ev Idx\": 5")));
+}
+
+/* Of what takes turns the last four are known, and for a while each that comes is learned. */
+static void what_takes_turns_is_known_for_a_while(void **state)
+{
+#define DIMS(n) OP(PLAIN, "\"Input Dims\": [[" n "]]")
+    (void)state;
+    for (int count = SOME; count < 2 * SOME; count++)
+        for (int probe = 1; probe <= count + 1; probe++) {
+            char event[300];
+            snprintf(event, sizeof event, DIMS("%d"), probe);
+            bool known = probe <= count && probe > count - 4;
+            if (repeats(DIMS("#"), count, event) != known)
+                fail_msg("%d of %d: %d", probe, count, !known);
+        }
+    assert_true(repeats(DIMS("#"), 257, DIMS("257")));
+    assert_false(repeats(DIMS("#"), 258, DIMS("258"))); /* none of 256 was of use */
+}
+
+/* Events with so many numbers that change, and of so much text. */
+static void there_is_an_end_of_what_is_kept_of_an_event(void **state)
+{
+    (void)state;
+    for (int numbers = 11; numbers < 14; numbers++) {
+        hb_buf event;
+        hb_buf_init(&event, 1 << 20);
+        hb_buf_str(&event, "{\"ph\": \"X\", \"ts\": #");
+        for (int i = 1; i < numbers; i++)
+            hb_buf_printf(&event, ", \"m%c\": #", 'a' + i);
+        hb_buf_append(&event, "}", 2);
+        char *probe = strdup(event.data);
+        for (char *c = probe; (c = strchr(c, '#'));)
+            *c = '7';
+        assert_int_equal(repeats(event.data, SOME, probe), numbers <= 12);
+        free(probe);
+        hb_buf_free(&event);
+    }
+    static char event[17000];
+    for (int size = 8000; size < 8300; size += 4) { /* a layout has 8192 bytes of fixed text */
+        snprintf(event, sizeof event, "{\"ph\": \"X\", \"name\": \"%0*d\", \"ts\": 1}", size - 32,
+                 0);
+        assert_int_equal(strlen(event), size);
+        assert_int_equal(repeats(event, SOME, event), size - 1 <= 8192);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +318,10 @@ int main(void)
         cmocka_unit_test(names_that_count_are_values_in_the_end),
         cmocka_unit_test(layouts_that_begin_alike_are_all_known),
         cmocka_unit_test(there_is_an_end_of_layouts),
+        cmocka_unit_test(which_events_are_others_again),
+        cmocka_unit_test(numbers_of_no_meaning_change_once_they_have),
+        cmocka_unit_test(what_takes_turns_is_known_for_a_while),
+        cmocka_unit_test(there_is_an_end_of_what_is_kept_of_an_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

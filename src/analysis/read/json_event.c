@@ -95,12 +95,12 @@ int hb_event_slot(const hb_value *key, bool args)
     return slot;
 }
 
-/* Whether the string could end at the quote before `p`: a bracket follows, or a comma and another
- * member's name. */
+/* Whether the member could end at the quote before `p`: the object ends, or a comma and another
+ * member's name follow. */
 static bool plausible_end(const char *p)
 {
     p = hb_scan_space(p);
-    if (*p == '}' || *p == ']') return true;
+    if (*p == '}') return true;
     if (*p != ',') return false;
     p = hb_scan_space(p + 1);
     if (*p++ != '"') return false;
