@@ -255,6 +255,15 @@ def test_what_a_library_imports_is_listed(own, tmp_path):
     assert all(row["table"].startswith("/") and row["table"].endswith(".ops") for row in told)
 
 
+def test_without_its_library_nothing_compressed_by_zstd_is_read(tmp_path):
+    (tmp_path / "libzstd.so.1").write_text("")
+    for name in "t.json", "t.pt.trace.json":
+        (tmp_path / name).write_bytes(bytes.fromhex("28b52ffd") + bytes(20))
+        done = ask("view", tmp_path / name, env={"LD_LIBRARY_PATH": str(tmp_path)}, status=1)
+        assert done.stderr == (f"hipboard view: {tmp_path / name}: compressed by zstd, and there is no libzstd.so.1: install it "
+                               "(Debian: libzstd1), or unpack the file by zstd -d\n")
+
+
 # ---- temporary directories
 
 def test_what_a_part_takes_is_gone_afterwards(tmp_path):
@@ -269,6 +278,72 @@ def test_what_a_part_takes_is_gone_afterwards(tmp_path):
     assert done.stderr.endswith(": No such file or directory\n") and not (tmp_path / "s.html").exists()
     assert ask("report", "--steps", "1:2", "-o", "s.html", "t.pt.trace.json", cwd=tmp_path, env={"TMPDIR": ""}).stdout == "s.html\n"
     assert "t.pt.trace" in (tmp_path / "s.html").read_text()
+
+
+# ---- how many
+
+def test_limits_may_be_given_so_often(ranks, tmp_path):
+    """Of what is kept of a command line in lists."""
+    path, _ = ranks
+    (tmp_path / "t.json").write_text(json.dumps(made()))
+    limit = ["--fail-if", "cpu > 900s"]
+    ask("compare", *limit * 64, "t.json", "t.json", cwd=tmp_path)
+    assert ask("compare", *limit * 65, "t.json", "t.json", cwd=tmp_path, status=2).stderr == (
+        "hipboard compare: --fail-if 'cpu > 900s': too many limits; see `hipboard compare --help`\n")
+    limit = ["--fail-if", "late_ranks > 99"]
+    ask("ranks", *limit * 32, path)
+    assert ask("ranks", *limit * 33, path, status=2).stderr == (
+        "hipboard ranks: --fail-if 'late_ranks > 99': too many; see `hipboard ranks --help`\n")
+    code = ["--code", "none.co"]
+    assert "cannot open 'none.co'" in ask("view", "--view", "classes", *code * 16, "t.json", cwd=tmp_path, status=1).stderr
+    assert "there are too many" in ask("view", "--view", "classes", *code * 17, "t.json", cwd=tmp_path, status=2).stderr
+
+
+def test_three_defects_of_a_file_are_told(tmp_path):
+    for count in range(1, 6):
+        path = tmp_path / f"{count}.json"
+        names = ["a\\tb" if i < count else "ab" for i in range(6)]
+        path.write_text('{"traceEvents": [' + ", ".join(
+            f'{{"ph": "X", "cat": "cpu_op", "name": "{name}", "pid": 1, "tid": 1, "ts": {i}, "dur": 1}}'.replace("\\t", "\t")
+            for i, name in enumerate(names)) + "]}")
+        lines = ask("steps", path).stderr.splitlines()
+        assert lines == [line for line in lines if line.startswith(f"hipboard steps: {path}: ")]
+        assert sum(line.endswith(": control character in a string") for line in lines) == min(count, 3)
+        assert (lines[-1] == f"hipboard steps: {path}: and more") == (count > 3) and len(lines) == min(count, 4)
+
+
+def test_more_traces_than_anybody_looks_at_are_summed_up(tmp_path):
+    """Of more than 32: but not by a rank, without a limit of rows, nor for a program."""
+    words = ["view", "--view", "steps", tmp_path / "run"]
+    for count, many in (32, False), (33, True):
+        made_ranks.write(tmp_path / "run", count, late=3)
+        done = ask(*words)
+        assert (f" in {count} traces\n" in done.stdout) == many and done.stderr == ""
+        assert done.stdout.endswith("\n--rank N shows one rank, --top 0 each trace.\n") == many
+        assert done.stdout.count(", worker ") == (0 if many else count)
+        for others in ["--rank", "3"], ["--top", "0"], ["--csv"], ["--json"]:
+            assert " traces\n" not in ask(*words, *others).stdout
+        ask("ranks", "-o", tmp_path / "run/ranks.hbranks", tmp_path / "run")
+        told = f"{tmp_path}/run/ranks.hbranks has digests of the ranks, which are read at once\n"
+        for command, tells in (["steps"], True), (["view"], True), (["stacks", "--scopes"], False), (["memory"], False):
+            assert (told in ask(*command, tmp_path / "run").stderr) == (many and tells), command
+        (tmp_path / "run/ranks.hbranks").unlink()
+
+
+def test_kinds_of_what_is_odd_are_told_apart_up_to_a_limit(tmp_path):
+    """Three of each, then how many more; all of them where that is asked for."""
+    events = [{"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 1,
+               "args": {"External id": 1, "correlation": i}} for i in range(5)]
+    for count, more in (1, None), (3, None), (4, 1), (5, 2):
+        (tmp_path / "h_1.1.pt.trace.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [
+            {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 0, "dur": 99, "args": {"External id": 1}}, *events[:count]]}))
+        text = ask("check", tmp_path).stdout
+        times = f"{count} times " if count > 1 else ""
+        assert f"  wrong: {times}calls of a category that the plugin ignores: operators have no device time\n    event 1 at byte " in text
+        assert text.count("hipLaunchKernel") == min(count, 3) and (f"    and {more} more\n" in text) == (more is not None)
+        text = ask("check", "--all", tmp_path).stdout
+        assert text.count("hipLaunchKernel") == count and " more\n" not in text
+        assert ask("check", "--json", tmp_path).stdout.count('"name": "hipLaunchKernel"') == count
 
 
 # ---- defaults
@@ -302,8 +377,8 @@ def test_a_request_says_what_was_asked_for(tmp_path):
     assert told["ACTIVITIES_LOG_FILE"] == "/x/t.json" and "because" in str(told)
     told, wait = request("--seconds", "1500ms", "--delay", "30s")
     assert told["ACTIVITIES_DURATION_MSECS"] == "1500" and 30000 <= wait < 40000
-    told, _ = request("--seconds", "1us")
-    assert told["ACTIVITIES_DURATION_MSECS"] == "1"
+    for seconds, ms in ("1e-9", "1"), ("1us", "1"), ("1ms", "1"), ("1.1ms", "2"):
+        assert request("--seconds", seconds)[0]["ACTIVITIES_DURATION_MSECS"] == ms
 
 
 # ---- addresses

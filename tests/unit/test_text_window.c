@@ -3,6 +3,8 @@
  * A trace is read through a window, from files and streams: what is read of it does not depend on
  * where the window ends, and where the text ends all before it is kept.
  */
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <zlib.h>
 
 #include "read/json_reader.h"
@@ -228,6 +230,275 @@ static void streams_of_all_sizes(void **state)
     free(text);
 }
 
+/* ---- standard input ---- */
+
+/* What is read of standard input, which is `fd`, and why no more. */
+static const char *read_input(int fd, hb_text_form form, hb_buf *all)
+{
+    static char why[160];
+    hb_text text;
+    int before = dup(STDIN_FILENO);
+    assert_true(before >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO);
+    hb_buf_init(all, (size_t)1 << 30);
+    hb_result result = hb_text_open(&text, "-", form);
+    snprintf(why, sizeof why, "%s", result == HB_OK ? "" : hb_last_error());
+    if (result == HB_OK) {
+        do
+            hb_buf_append(all, text.data, text.size);
+        while (hb_text_more(&text, text.size));
+        snprintf(why, sizeof why, "%s", text.error);
+        hb_text_close(&text);
+    }
+    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* it stays open */
+    dup2(before, STDIN_FILENO);
+    close(before);
+    return why;
+}
+
+static const char *read_pipe(const char *bytes, size_t size, hb_text_form form, hb_buf *all)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t writer = fork();
+    if (writer == 0) { /* one by one, so that what is read at once is less than what is there */
+        close(ends[0]);
+        for (size_t i = 0; i < size; i += 1 + 1000 * (i > 8))
+            if (write(ends[1], bytes + i, i > 8 ? HB_MIN(size - i, (size_t)1001) : 1) < 0) _exit(1);
+        _exit(0);
+    }
+    close(ends[1]);
+    const char *why = read_input(ends[0], form, all);
+    close(ends[0]);
+    waitpid(writer, NULL, 0);
+    return why;
+}
+
+static void streams_begin_as_they_are(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *why; /* read as it is found to be */
+    } cases[] = {{"", 0, ""},
+                 {"a", 1, ""},
+                 {"ab", 2, ""},
+                 {"abc", 3, ""},
+                 {"abcd", 4, ""},
+                 {"abcdefghij", 10, ""},
+                 {"\x1f", 1, ""},
+                 {"\x1f\x8c\0\0", 4, ""},
+                 {"\x1e\x8b\0\0", 4, ""},
+                 {"\x1f\x8b", 2, "the gzip stream is cut off"},
+                 {"\x1f\x8b\x08\0", 4, "the gzip stream is cut off"},
+                 {"\x28\xb5\x2f", 3, ""},
+                 {"\x28\xb5\x2f\xfe", 4, ""}};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_buf all;
+        const char *why = read_pipe(cases[i].bytes, cases[i].size, HB_TEXT_AUTO, &all);
+        if (strcmp(why, cases[i].why) != 0) fail_msg("case %zu: %s", i, why);
+        assert_int_equal(all.size, *why ? 0 : cases[i].size);
+        if (all.size) assert_memory_equal(all.data, cases[i].bytes, all.size);
+        hb_buf_free(&all);
+        /* as plain text all of it is text, and as gzip nothing but that */
+        assert_string_equal(read_pipe(cases[i].bytes, cases[i].size, HB_TEXT_PLAIN, &all), "");
+        assert_int_equal(all.size, cases[i].size);
+        hb_buf_free(&all);
+        why = read_pipe(cases[i].bytes, cases[i].size, HB_TEXT_GZIP, &all);
+        assert_string_equal(why, *cases[i].why ? cases[i].why : "not a gzip file");
+        hb_buf_free(&all);
+    }
+}
+
+static void compressed_streams_are_read_from_pipes(void **state)
+{
+    static char bytes[4000];
+    hb_buf all;
+    (void)state;
+    write_file("", 0);
+    append_gzip("one, ", 5);
+    append_gzip("two", 3);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    static const hb_text_form forms[] = {HB_TEXT_AUTO, HB_TEXT_GZIP};
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(read_pipe(bytes, size, forms[i], &all), "");
+        assert_int_equal(all.size, 8);
+        assert_memory_equal(all.data, "one, two", 8);
+        hb_buf_free(&all);
+    }
+    assert_string_equal(read_pipe(bytes, size, HB_TEXT_PLAIN, &all), "");
+    assert_int_equal(all.size, size);
+    hb_buf_free(&all);
+}
+
+/* It may have been read from before; what is compressed is seen from there on, too. */
+static void a_file_is_read_from_where_it_stands(void **state)
+{
+    hb_buf all;
+    (void)state;
+    for (int gzip = 0; gzip < 2; gzip++)
+        for (int form = 0; form < 2; form++) {
+            write_file("before", 6);
+            if (gzip)
+                append_gzip("behind", 6);
+            else
+                append_bytes("behind", 6);
+            int fd = open(path, O_RDONLY | O_CLOEXEC);
+            assert_int_equal(lseek(fd, 6, SEEK_SET), 6);
+            const char *why = read_input(fd, form ? HB_TEXT_GZIP : HB_TEXT_AUTO, &all);
+            if (form && !gzip) {
+                assert_string_equal(why, "not a gzip file");
+            } else {
+                assert_string_equal(why, "");
+                assert_int_equal(all.size, 6);
+                assert_memory_equal(all.data, "behind", 6);
+            }
+            hb_buf_free(&all);
+            close(fd);
+        }
+}
+
+static void what_is_no_zstd_behind_its_first_bytes(void **state)
+{
+    hb_buf all;
+    (void)state;
+    if (!dlopen("libzstd.so.1", RTLD_LAZY)) skip();
+    /* a frame of 2 MiB, and a block of a kind that there is not */
+    write_file("\x28\xb5\x2f\xfd\0\x58\x07\0\0\0\0\0\0\0\0\0", 16);
+    assert_string_equal(read_file(&all), "damaged zstd stream");
+    hb_buf_free(&all);
+    write_file("\x28\xb5\x2f\xfd", 4);
+    assert_string_equal(read_file(&all), "the zstd stream is cut off");
+    hb_buf_free(&all);
+}
+
+/* ---- the list of events, behind what is damaged ---- */
+
+/* Wherever the window ends it is found, also by a name that is there before and is no list. */
+static void a_list_is_found_behind_damage_wherever_the_window_ends(void **state)
+{
+    enum { WINDOW = 1 << 17 };
+    static const char head[] = "{\"a\": [1, 2, \"traceEvents\": 5, \"traceEvents\" [";
+    static const char list[] =
+        "\"traceEvents\" : \n [{\"ph\": \"X\", \"name\": \"first\"}], \"b\": 7}";
+    static char text[2 * WINDOW];
+    (void)state;
+    for (size_t end = 0; end <= sizeof list - 1; end++) {
+        hb_trace trace;
+        hb_read_report report;
+        hb_read_options options = {0};
+        memset(text, ' ', sizeof text);
+        memcpy(text, head, sizeof head - 1);
+        memcpy(text + WINDOW - end, list, sizeof list - 1);
+        write_file(text, WINDOW - end + sizeof list - 1);
+        if (hb_read_trace(path, &options, &trace, &report) != HB_OK)
+            fail_msg("window ends before '%s': %s", &list[end], hb_last_error());
+        assert_int_equal(trace.rows.count, 1);
+        assert_string_equal(name_of(&trace, 0), "first");
+        assert_string_equal(hb_trace_member(&trace, "b").s, "7");
+        assert_int_equal(report.num_notes, 1);
+        assert_int_equal(report.notes[0].defect, HB_JSON_DEFECT_DAMAGED);
+        hb_trace_free(&trace);
+    }
+}
+
+/* ---- many readers ---- */
+
+/* Of a text with something odd in every seventh event all is noted alike, whoever reads it. */
+static void notes_are_the_same_however_many_read(void **state)
+{
+    enum { EVENTS = 2000 };
+    hb_buf text;
+    hb_read_report first = {0};
+    (void)state;
+    hb_buf_init(&text, (size_t)1 << 28);
+    hb_buf_str(&text, "{\"traceEvents\": [\n");
+    for (int i = 0; i < EVENTS; i++)
+        hb_buf_printf(&text, "%s{\"ph\": \"X\", \"name\": \"event%s%d\", \"ts\": %d}",
+                      i ? ",\n" : "",
+                      i % 7   ? " "
+                      : i % 2 ? "\t"
+                              : "\377",
+                      i, i);
+    hb_buf_str(&text, "]}");
+    write_file(text.data, text.size);
+    hb_buf_free(&text);
+    for (unsigned readers = 1; readers <= 4; readers++)
+        for (unsigned size = 500; size <= 5000; size += 1500) {
+            hb_trace trace;
+            hb_read_report report;
+            hb_read_options options = {.num_readers = readers, .chunk_size = size};
+            assert_int_equal(hb_read_trace(path, &options, &trace, &report), HB_OK);
+            assert_int_equal(trace.rows.count, EVENTS);
+            assert_int_equal(report.num_notes, HB_READ_MAX_NOTES);
+            assert_int_equal(report.counts[HB_JSON_DEFECT_CONTROL], EVENTS / 14 + 1);
+            assert_int_equal(report.counts[HB_JSON_DEFECT_BAD_UTF8], EVENTS / 14 + 1);
+            if (readers == 1 && size == 500) first = report;
+            assert_memory_equal(first.notes, report.notes, sizeof first.notes);
+            assert_true(first.bytes == report.bytes);
+            hb_trace_free(&trace);
+        }
+}
+
+/* ---- progress ---- */
+
+typedef struct calls {
+    unsigned count, stop_at;
+    uint64_t bytes[16], total;
+} calls;
+
+static bool note_call(void *context, uint64_t bytes, uint64_t total)
+{
+    calls *c = context;
+    assert_in_range(c->count, 0, 15);
+    c->bytes[c->count++] = bytes;
+    c->total = total;
+    return c->count != c->stop_at;
+}
+
+/* It is told at the first event, and each 8 MiB from there on. */
+static void progress_is_told_each_8_mib(void **state)
+{
+    enum { EVENT = 1000, EVENTS = 20000, STEP = 8 << 20 };
+    char *text = malloc((size_t)EVENT * EVENTS + 100), *p = text;
+    (void)state;
+    p += sprintf(p, "{\"traceEvents\": [");
+    size_t head = (size_t)(p - text);
+    for (int i = 0; i < EVENTS; i++) {
+        memset(p, ' ', EVENT);
+        memcpy(p, "{\"ph\": \"M\"}", 11);
+        p[EVENT - 1] = i < EVENTS - 1 ? ',' : ' ';
+        p += EVENT;
+    }
+    p += sprintf(p, "]}");
+    for (unsigned stop_at = 0; stop_at < 4; stop_at++) {
+        hb_trace trace;
+        hb_read_report report;
+        calls c = {.stop_at = stop_at};
+        hb_read_options options = {.progress = note_call, .context = &c};
+        hb_result result =
+            hb_read_trace_memory(text, (size_t)(p - text), &options, &trace, &report);
+        assert_int_equal(result, stop_at ? HB_ERROR_STATE : HB_OK);
+        assert_int_equal(c.count, stop_at ? stop_at : 3);
+        assert_true(c.total == (uint64_t)(p - text));
+        for (unsigned i = 0; i < c.count; i++) { /* behind an event, or at the next one */
+            uint64_t least = i ? c.bytes[i - 1] + STEP : head + 11;
+            assert_in_range(c.bytes[i], least, least + EVENT - 1);
+        }
+        if (stop_at) {
+            char wanted[60];
+            snprintf(wanted, sizeof wanted, "stopped at byte %llu",
+                     (unsigned long long)c.bytes[stop_at - 1]);
+            assert_string_equal(hb_last_error(), wanted);
+        }
+        hb_trace_free(&trace);
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +507,13 @@ int main(void)
         cmocka_unit_test(many_texts_of_an_event_are_mended),
         IN_DIR(zeros_between_streams_are_nothing),
         IN_DIR(streams_of_all_sizes),
+        IN_DIR(streams_begin_as_they_are),
+        IN_DIR(compressed_streams_are_read_from_pipes),
+        IN_DIR(a_file_is_read_from_where_it_stands),
+        IN_DIR(what_is_no_zstd_behind_its_first_bytes),
+        IN_DIR(a_list_is_found_behind_damage_wherever_the_window_ends),
+        IN_DIR(notes_are_the_same_however_many_read),
+        IN_DIR(progress_is_told_each_8_mib),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
