@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,7 +30,6 @@
 #include "spools.h"
 #include "test_dir.h"
 
-#define RUN   "12.345"
 #define START 1000
 
 static const char trace[] =
@@ -58,12 +58,15 @@ static bool has_file(const char *name)
 }
 
 /* A run without ranks that ended by itself. */
+/* Nobody else's: also not that of a test which failed and left its processes. */
+static char run_id[40];
+
 static recorded_run plain_run(void)
 {
     return (recorded_run){.dir = "runs",
                           .full_dir = dir,
                           .digest_dir = dir,
-                          .run = RUN,
+                          .run = run_id,
                           .start_ns = START,
                           .speaks = true,
                           .rank = -1,
@@ -329,6 +332,7 @@ static pid_t start_process(const char *run, size_t before)
     pid_t child = fork();
     if (child == 0) {
         char *const environment[] = {filler, mine, NULL};
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         execle("/bin/sleep", "sleep", "600", (char *)NULL, environment);
         _exit(1);
     }
@@ -349,20 +353,22 @@ static void processes_of_the_run_are_seen(void **state)
 {
     recorded_run run = plain_run();
     (void)state;
-    assert_false(run_has_processes(RUN));
-    setenv(CAPTURE_RUN, RUN, 1); /* which is not seen of this process itself */
-    assert_false(run_has_processes(RUN));
+    assert_false(run_has_processes(run_id));
+    setenv(CAPTURE_RUN, run_id, 1); /* which is not seen of this process itself */
+    assert_false(run_has_processes(run_id));
     unsetenv(CAPTURE_RUN);
     static const size_t before[] = {0, 10, 60000, 65500, 65510, 65520, 65530, 65540, 100000};
     for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
-        pid_t process = start_process(RUN, before[i]);
-        assert_true(run_has_processes(RUN));
-        assert_false(run_has_processes("12.34"));
-        assert_false(run_has_processes("2.345"));
+        pid_t process = start_process(run_id, before[i]);
+        assert_true(run_has_processes(run_id));
+        char less[sizeof run_id];
+        snprintf(less, sizeof less, "%.*s", (int)strlen(run_id) - 1, run_id);
+        assert_false(run_has_processes(less));
+        assert_false(run_has_processes(run_id + 1));
         end_process(process);
     }
-    assert_false(run_has_processes(RUN));
-    pid_t process = start_process(RUN, 10);
+    assert_false(run_has_processes(run_id));
+    pid_t process = start_process(run_id, 10);
     assert_string_equal(said(&run, true), "hipboard: /bin/true has ended, and left processes; "
                                           "their traces come at their ends\n");
     put_file("a.2000.pt.trace.json", trace);
@@ -471,6 +477,7 @@ static void spools_of_a_directory_may_lie_elsewhere(void **state)
 
 int main(void)
 {
+    snprintf(run_id, sizeof run_id, "%d.345", (int)getpid());
     const struct CMUnitTest tests[] = {
         IN_DIR(traces_of_the_run_are_those_since_it_began),
         IN_DIR(what_is_said_and_when),
