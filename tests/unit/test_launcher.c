@@ -19,6 +19,7 @@
 #include "base/files.h"
 #include "base/launcher.h"
 #include "forks_with_threads.h"
+#include "profiler/distributed.h"
 #include "profiler/write_turns.h"
 
 static const char *const variables[] = {
@@ -152,6 +153,104 @@ static void distributed_info_comes_of_it(void **state)
     assert_int_equal(hb_distributed_from_environment(&info), HB_ERROR_NOT_FOUND);
 }
 
+/* What a profiler's traces say of it, where the launcher has told `settings`; NULL: nothing. */
+static void expect_job(const char *settings, bool is_first, hb_distributed_info given,
+                       const char *expected)
+{
+    char first[20], *json;
+    hb_distributed_info info;
+    if (settings)
+        with(settings);
+    else
+        no_launcher(NULL);
+    snprintf(first, sizeof first, "%d", (int)getpid() + !is_first);
+    setenv(HB_LAUNCHER_FIRST, first, 1);
+    assert_int_equal(hb_distributed_complete(&given, &info), HB_OK);
+    assert_int_equal(hb_distributed_json(&info, &json), HB_OK);
+    if (expected && (!json || strncmp(json, expected, strlen(expected)) != 0))
+        fail_msg("%s: %s", settings ? settings : "", json ? json : "nothing");
+    if (!expected && json) fail_msg("%s: %s", settings ? settings : "", json);
+    free(json);
+}
+
+static void what_the_program_says_goes_before_what_its_launcher_says(void **state)
+{
+    static const char two[] = "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2";
+    const hb_distributed_info nothing = {0}, gloo = {.backend = "gloo"}, empty = {.backend = ""},
+                              own = {.backend = "nccl", .rank = 4, .world_size = 5},
+                              own_of_none = {.rank = 4, .world_size = 5},
+                              alone = {.rank = 0, .world_size = 1};
+    (void)state;
+    expect_job(two, true, nothing, "{\"backend\": \"mpi\", \"rank\": 1, \"world_size\": 2, ");
+    expect_job(two, true, empty, "{\"backend\": \"mpi\", \"rank\": 1, \"world_size\": 2, ");
+    expect_job(two, true, gloo, "{\"backend\": \"gloo\", \"rank\": 1, \"world_size\": 2, ");
+    expect_job(two, true, own, "{\"backend\": \"nccl\", \"rank\": 4, \"world_size\": 5, ");
+    expect_job(two, true, own_of_none, "{\"backend\": \"\", \"rank\": 4, \"world_size\": 5, ");
+    expect_job(two, true, alone, "{\"backend\": \"\", \"rank\": 0, \"world_size\": 1, ");
+    expect_job(two, false, nothing, NULL); /* a helper that a rank has started */
+    expect_job(two, false, own, "{\"backend\": \"nccl\", \"rank\": 4, ");
+    expect_job("PMI_RANK=0 PMI_SIZE=1", true, nothing, NULL);
+    expect_job("PMIX_RANK=3", true, nothing, NULL);
+    expect_job(NULL, true, nothing, NULL);
+    expect_job(NULL, true, own, "{\"backend\": \"nccl\", \"rank\": 4, ");
+}
+
+static void groups_are_told_of_each_in_full(void **state)
+{
+    static const int64_t first[] = {0, 2}, second[] = {1};
+    const hb_process_group groups[] = {{.name = "default_pg", .ranks = first, .num_ranks = 2},
+                                       {.name = "1",
+                                        .description = "a \"pair\"",
+                                        .backend_config = "cuda:nccl",
+                                        .ranks = second,
+                                        .num_ranks = 1},
+                                       {.name = "none"}};
+    hb_distributed_info info = {.backend = "rccl",
+                                .rank = 2,
+                                .world_size = 3,
+                                .groups = groups,
+                                .num_groups = 3,
+                                .nccl_version = "2.18.3"};
+    char *json;
+    (void)state;
+    no_launcher(NULL);
+    assert_int_equal(hb_distributed_complete(&info, &info), HB_OK);
+    assert_int_equal(hb_distributed_json(&info, &json), HB_OK);
+    assert_string_equal(
+        json, "{\"backend\": \"nccl\", \"rank\": 2, \"world_size\": 3, \"pg_count\": 3, "
+              "\"pg_config\": [{\"pg_name\": \"default_pg\", \"pg_desc\": \"undefined\", "
+              "\"backend_config\": \"\", \"pg_size\": 2, \"ranks\": [0, 2]}, {\"pg_name\": \"1\", "
+              "\"pg_desc\": \"a \\\"pair\\\"\", \"backend_config\": \"cuda:nccl\", \"pg_size\": 1, "
+              "\"ranks\": [1]}, {\"pg_name\": \"none\", \"pg_desc\": \"undefined\", "
+              "\"backend_config\": \"\", \"pg_size\": 0, \"ranks\": []}], "
+              "\"nccl_version\": \"2.18.3\"}");
+    free(json);
+    info.groups = NULL;
+    info.nccl_version = NULL;
+    assert_int_equal(hb_distributed_json(&info, &json), HB_OK);
+    assert_string_equal(json, "{\"backend\": \"nccl\", \"rank\": 2, \"world_size\": 3, "
+                              "\"pg_count\": 0, \"pg_config\": []}");
+    free(json);
+}
+
+static void ranks_are_within_their_world(void **state)
+{
+    static const struct {
+        int64_t rank, size;
+        bool may;
+    } rows[] = {{0, 1, true},   {1, 1, false},  {4, 5, true},  {5, 5, false},
+                {-1, 5, false}, {0, -1, false}, {-1, 0, true}, {7, 0, true}};
+    (void)state;
+    no_launcher(NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const hb_distributed_info given = {.rank = rows[i].rank, .world_size = rows[i].size};
+        hb_distributed_info info;
+        hb_result result = hb_distributed_complete(&given, &info);
+        assert_int_equal(result, rows[i].may ? HB_OK : HB_ERROR_INVALID_ARGUMENT);
+        if (!rows[i].may) assert_non_null(strstr(hb_last_error(), "it must be 0..world_size-1"));
+    }
+}
+
 /* In a process of its own, which `settings` say to be a rank's first; then in a child of it. */
 static void worker_is(const char *settings, const char *rank, bool child)
 {
@@ -254,6 +353,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_launcher_is_understood),
         cmocka_unit_test(distributed_info_comes_of_it),
+        cmocka_unit_test(what_the_program_says_goes_before_what_its_launcher_says),
+        cmocka_unit_test(groups_are_told_of_each_in_full),
+        cmocka_unit_test(ranks_are_within_their_world),
         cmocka_unit_test(workers_stand_in_rank_order),
         cmocka_unit_test(a_job_of_one_rank_is_named_as_any_program),
         cmocka_unit_test(backends_are_understood_or_refused),
