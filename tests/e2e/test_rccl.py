@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from event_files import values
 from plugin_in_process import Plugin
 from support import BUILD, ROOT
 
@@ -237,6 +238,16 @@ def test_ranks_in_one_process(tmp_path):
         ["ncclAllReduce", "allreduce", 2, 1]]
     assert len({e["args"]["Process Group Name"] for e in calls}) == 1
     assert "distributedInfo" not in document
+
+
+def test_numbers_of_a_cycle_are_means_over_its_gpus(tmp_path):
+    """Those in TensorBoard's own tabs: of two GPUs, one of which did more."""
+    assert record(tmp_path, CALLS, 2, RCCL_CALLS_EACH="1") == "ok\n"
+    logged = {tag: [value.simple_value for _, value in found] for tag, found in values(tmp_path).items()}
+    for place in ("hipboard_gpu", "hipboard_cycle"):
+        for number in ("utilization_percent", "sm_efficiency_percent"):
+            [first], [second], [mean] = (logged[f"{place}/{gpu}{number}"] for gpu in ("GPU0_", "GPU1_", ""))
+            assert first != second and mean == pytest.approx((first + second) / 2, rel=1e-5)
 
 
 def split_rows(document):

@@ -28,7 +28,7 @@ ROOMS = {
     "digest": ["test_rank_digests.py", *RANKS, *RECORDED],
     # recorder
     "symbols": ["test_stacks.py", "test_sampling.py", "test_operators.py", "test_record.py"],
-    "record": RECORDED,
+    "record": [*RECORDED, "test_operators.py", "test_stacks.py"],
     "pace": ["test_record.py", "test_schedule.py"],
     "sampling": ["test_sampling.py"],
     "interpose": ["test_record.py", "test_operators.py"],
@@ -40,7 +40,7 @@ ROOMS = {
     "telemetry": ["test_telemetry.py"],
     "tfevents": WRITTEN,
     "summary": [*RECORDED, "test_memory.py", "test_profile_summary.py"],
-    "profiler": [*RECORDED, "test_surroundings.py"],
+    "profiler": [*RECORDED, "test_surroundings.py", "test_launch.py", "test_rccl.py"],
     # analysis
     "read": ["test_odd_files.py", "test_check.py", "test_commands.py", "test_convert.py",
              "test_texts.py", "test_query_property.py"],

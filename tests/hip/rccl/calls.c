@@ -137,6 +137,9 @@ static int all_in_one(int ranks)
     OK(ncclGroupEnd());
     for (int i = 0; i < ranks; i++) {
         OK(hipSetDevice(i));
+        for (int k = 3 * i; getenv("RCCL_CALLS_EACH") && k < 4; k++) /* the first one more */
+            OK(ncclAllReduce(memory[i], memory[i], COUNT, ncclFloat, ncclSum, comms[i],
+                             streams[i]));
         OK(hipStreamSynchronize(streams[i]));
     }
     for (int i = 0; i < ranks; i++)

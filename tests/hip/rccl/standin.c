@@ -13,13 +13,14 @@
 
 struct ncclComm {
     int ranks, rank;
+    int gpu; /* of several in one process; else 0 */
     unsigned long long collectives;
     void *profiler;
 };
 
 enum { MOST_TASKS = 16 };
 static __thread plugin_task tasks[MOST_TASKS];
-static __thread int depth, held;
+static __thread int depth, held, gpu; /* gpu: of the last one held */
 /* Communicators that a group's end makes, as RCCL's earlier releases do. */
 static __thread struct {
     ncclComm_t *to, comm;
@@ -35,6 +36,7 @@ static const char *name_of(ncclDataType_t type)
 static void add(const char *function, size_t count, ncclDataType_t type, int peer, ncclComm_t comm)
 {
     if (!comm || held == MOST_TASKS) return;
+    gpu = comm->gpu;
     tasks[held++] = (plugin_task){.profiler = comm->profiler,
                                   .function = function,
                                   .type = name_of(type),
@@ -52,19 +54,20 @@ static ncclResult_t launch(hipStream_t stream)
     return ncclSuccess;
 }
 #else
-static hipFunction_t kernel;
+static hipFunction_t kernels[8]; /* of each GPU */
 
 static ncclResult_t launch(hipStream_t stream)
 {
     hipModule_t module;
+    hipFunction_t *kernel = &kernels[gpu];
     int count = held;
     if (depth) return ncclSuccess;
     held = 0;
-    if (!kernel && (hipModuleLoad(&module, TEST_RCCL_KERNELS) != hipSuccess ||
-                    hipModuleGetFunction(&kernel, module, "ncclDevKernel_Generic_1") != hipSuccess))
+    if (!*kernel && (hipModuleLoad(&module, TEST_RCCL_KERNELS) != hipSuccess ||
+                     hipModuleGetFunction(kernel, module, "ncclDevKernel_Generic_1") != hipSuccess))
         return ncclSystemError;
     plugin_begin(tasks, count);
-    hipError_t error = hipModuleLaunchKernel(kernel, 1, 1, 1, 256, 1, 1, 0, stream, NULL, NULL);
+    hipError_t error = hipModuleLaunchKernel(*kernel, 1, 1, 1, 256, 1, 1, 0, stream, NULL, NULL);
     plugin_end(tasks, count);
     return error == hipSuccess ? ncclSuccess : ncclSystemError;
 }
@@ -74,7 +77,7 @@ static ncclResult_t make(ncclComm_t *to, int ranks, int rank)
 {
     struct ncclComm *comm = malloc(sizeof *comm);
     if (!comm) return ncclSystemError;
-    *comm = (struct ncclComm){ranks, rank, 0, plugin_communicator(ranks, rank)};
+    *comm = (struct ncclComm){ranks, rank, 0, 0, plugin_communicator(ranks, rank)};
     if (depth && num_made < 8) {
         made[num_made].to = to;
         made[num_made++].comm = comm;
@@ -110,8 +113,10 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int devices, const int *list)
 {
     ncclResult_t result = ncclSuccess;
     (void)list;
-    for (int i = 0; i < devices && result == ncclSuccess; i++)
+    for (int i = 0; i < devices && result == ncclSuccess; i++) {
         result = make(&comms[i], devices, i);
+        if (result == ncclSuccess && !depth) comms[i]->gpu = i % 8;
+    }
     return result;
 }
 
