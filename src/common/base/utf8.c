@@ -90,7 +90,8 @@ static const unsigned char *skip_plain(const unsigned char *p, const unsigned ch
 
 void hb_buf_json_string(hb_buf *buf, const char *text, size_t size)
 {
-    const unsigned char *p = (const unsigned char *)text, *end = p + size;
+    /* An empty text may be NULL, to which not even 0 may be added. */
+    const unsigned char *p = (const unsigned char *)(size ? text : ""), *end = p + size;
     hb_buf_append(buf, "\"", 1);
     while (p < end) {
         const unsigned char *plain = p;
