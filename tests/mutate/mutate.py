@@ -43,9 +43,9 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 # The same tests once more with a HIP of another release: slow, and asked of by tests/run.sh.
 OTHER_SUITES = ("_trixie", "_sid", "_experimental")
-# But of the room whose code looks at the release: 5.7 reports work when a step is over, and has pools
-# of memory, and the newest has what no other has.
-ASKS_RELEASE, RELEASES = "hip", ("_trixie", "_experimental")
+# But of the rooms that look at the release, or at what it tells: 5.7 reports work when a step is over,
+# and has pools of memory, and the newest has what no other has.
+ASK_RELEASES, RELEASES = {"hip", "replay"}, ("_trixie", "_experimental")
 SLOWEST = 90 # seconds: what takes longer is not asked
 STARTS = 1.5 # seconds that a test takes to be linked, or pytest to begin
 TOGETHER = 8 # seconds of tests of one file that are asked at once
@@ -206,7 +206,7 @@ class Asked:
         self.asked[alike(name)], self.noticed[alike(name)] = 1, 0.5
 
     def meson_tests(self, rooms):
-        others = [suite for suite in OTHER_SUITES if suite not in RELEASES or ASKS_RELEASE not in rooms]
+        others = [suite for suite in OTHER_SUITES if suite not in RELEASES or not ASK_RELEASES & set(rooms)]
         for test in self.copy.introspect("--tests"):
             name, env = test["name"], test["env"]
             if name.endswith(tuple(others)) or not {"unit", "hip"} & {

@@ -36,7 +36,7 @@ ROOMS = {
     "comm": ["test_mpi.py", "test_clocks.py", "test_rccl.py"],
     "openmp": ["test_openmp.py"],
     "hip": [*RECORDED, "test_rocprofiler.py", "test_info.py"],
-    "replay": [*RECORDED, "test_sampling.py", "test_annotations.py"],
+    "replay": [*RECORDED, "test_sampling.py", "test_annotations.py", "test_rccl.py"],
     "telemetry": ["test_telemetry.py"],
     "tfevents": WRITTEN,
     "summary": [*RECORDED, "test_memory.py", "test_profile_summary.py"],
