@@ -424,6 +424,52 @@ static void gzip_files_are_gzip(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static void expect_refusal(const hb_profiler_options *o, const char *why)
+{
+    hb_profiler *prof = hb_profiler_create(o);
+    if (why) {
+        assert_null(prof);
+        if (strcmp(hb_last_error(), why) != 0) fail_msg("%s", hb_last_error());
+    } else {
+        if (!prof) fail_msg("%s", hb_last_error());
+        hb_profiler_destroy(prof);
+    }
+}
+
+/* By its name, and with what would do; the last one that does is none too many. */
+static void an_option_that_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU | HB_ACTIVITY_COMM;
+    expect_refusal(&o, NULL);
+    o.activities = HB_ACTIVITY_CPU | 1u << 3;
+    expect_refusal(&o, "activities 0x9: HB_ACTIVITY_CPU, HB_ACTIVITY_HIP and HB_ACTIVITY_COMM are "
+                       "known");
+    o.activities = HB_ACTIVITY_CPU;
+    o.sample_hz = 1000;
+    expect_refusal(&o, NULL);
+    o.sample_hz = 1001;
+    expect_refusal(&o, "sample_hz 1001: at most 1000 is possible");
+    o.sample_hz = 0;
+    o.time_slice_ns = HB_TIME_SLICES_AUTO;
+    expect_refusal(&o, NULL);
+    o.time_slice_ns = -1;
+    expect_refusal(&o, "time_slice_ns -1: it must not be negative");
+    o.time_slice_ns = 0;
+    o.kernel_sampling = UINT32_MAX;
+    expect_refusal(&o, NULL);
+    o.kernel_sampling++;
+    expect_refusal(&o, "kernel_sampling 4294967296: at most 4294967295 is possible");
+    o.kernel_sampling = 0;
+    o.max_cycles = -1;
+    expect_refusal(&o, "max_cycles -1: it must not be negative");
+    o.max_cycles = 0;
+    o.on_trace_ready = hb_tensorboard_trace_handler("runs", NULL, 1u << 10);
+    expect_refusal(&o, "tensorboard_trace_handler: flags 0x400: HB_GZIP, HB_DIALECT_KINETO, "
+                       "HB_NO_EVENT_FILE, HB_SKIP_EMPTY, HB_GZIP_BY_ZLIB and HB_PFTRACE are known");
+}
+
 static void a_worker_name_with_a_slash_is_refused(void **state)
 {
     (void)state;
@@ -718,6 +764,7 @@ int main(void)
         cmocka_unit_test(chained_tensorboard_handlers_are_checked_and_write_both),
         cmocka_unit_test(each_cycle_is_a_file_named_as_torch_names_it),
         cmocka_unit_test(gzip_files_are_gzip),
+        cmocka_unit_test(an_option_that_cannot_be_is_refused),
         cmocka_unit_test(a_worker_name_with_a_slash_is_refused),
         cmocka_unit_test(an_unwritable_path_is_said_and_the_data_kept),
         cmocka_unit_test(export_replaces_and_can_be_repeated),
