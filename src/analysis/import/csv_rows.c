@@ -98,8 +98,8 @@ void hb_csv_open(hb_csv *csv, hb_arena *arena, const char *path)
     hb_buf_init(&csv->unescaped, SIZE_MAX / 2);
     hb_result result = hb_text_open(&csv->text, path, HB_TEXT_AUTO);
     if (result != HB_OK) hb_arena_leave(arena, result, "%s", hb_last_error());
+    /* "\xef\xbb\xbf" before the first name; nothing is there before it was asked for */
     (void)hb_text_more(&csv->text, 0);
-    /* "\xef\xbb\xbf" before the first name */
     if (csv->text.size >= 3 && memcmp(csv->text.data, "\xef\xbb\xbf", 3) == 0) csv->at = 3;
 }
 
