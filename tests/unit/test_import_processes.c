@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is made of a file's rows, whatever its format is: rows by streams or queues, the window of
+ * time, clocks of several files, passes that are one run, and what is told of a process.
+ */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "import/added_scopes.h"
+#include "import/import_read.h"
+#include "imported_rows.h"
+
+#define EVENT(cat, name, pid, tid, ts, dur, args)                                             \
+    "{'ph':'X','cat':'" cat "','name':'" name "','pid':" #pid ",'tid':" #tid ",'ts':" #ts      \
+    ",'dur':" #dur ",'args':{" args "}}"
+#define MEMORY(bytes, ts)                                                                     \
+    "{'ph':'i','cat':'memory','name':'[memory]','pid':7,'tid':8,'ts':" #ts                    \
+    ",'args':{'Addr':16,'Bytes':" #bytes ",'Total Allocated':64,'Device Type':1,'Device Id':3}}"
+#define SAMPLE(ts) "{'ph':'C','name':'queue','pid':7,'tid':8,'ts':" #ts ",'args':{'rows':5}}"
+
+/* ---- time ---- */
+
+/* From the first to the last of all kinds of rows. */
+static void the_window_has_all_rows(void **state)
+{
+    static const char *const kinds[] = {
+        "'ph':'X','cat':'op','name':'a'",
+        "'ph':'X','cat':'hip_api','name':'a'",
+        "'ph':'X','cat':'gpu_kernel','name':'a'",
+        "'ph':'i','cat':'memory','name':'a','args':{'Bytes':8,'Total Allocated':64}",
+        "'ph':'C','name':'a','args':{'rows':5}",
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(kinds); i++)
+        for (int ts = 10; ts < 40; ts += 20) { /* before another one, and behind it */
+            char text[800];
+            snprintf(text, sizeof text,
+                     "{'baseTimeNanoseconds':1000000,'traceEvents':[{%s,'pid':7,'tid':8,'ts':%d},%s"
+                     "]}",
+                     kinds[i], ts, EVENT("op", "other", 7, 8, 20, 0, ""));
+            hb_import *import = import_dropping(keep_quoted("trace", text), NULL);
+            const hb_imported *p = hb_import_get(import, 0);
+            assert_int_equal(p->start_ns, 1000000 + 1000 * (ts < 20 ? ts : 20));
+            assert_int_equal(p->end_ns, 1000000 + 1000 * (ts < 20 ? 20 : ts));
+            hb_import_close(import);
+        }
+}
+
+static void put_kinds(lines *to, hb_source *source, hb_pass pass)
+{
+    hb_trace_event e;
+    assert_int_equal(source->begin(source, pass), HB_OK);
+    while (source->next(source, &e))
+        put(to, "%s %lld %lld\n", e.kind == HB_EVENT_MEMORY ? "memory" : e.name.s,
+            (long long)e.tid, (long long)e.start_ns);
+}
+
+static const char threads[] =
+    "{'baseTimeNanoseconds':1,'traceEvents':["
+    EVENT("op", "inner", 7, 9, 10, 5, "") "," EVENT("op", "outer", 7, 9, 10, 9, "") ","
+    EVENT("op", "first", 7, 8, 5, 50, "") "," MEMORY(64, 12) "," MEMORY(-64, 11) ","
+    EVENT("op", "last", 7, 8, 30, 5, "") "," EVENT("gpu_kernel", "k", 0, 2, 20, 5, "") ","
+    EVENT("gpu_kernel", "k", 0, 1, 13, 5, "") "," EVENT("gpu_kernel", "k", 0, 1, 60, 5, "") "]}";
+
+/* All threads by time, and kernels that became operators between them. */
+static void all_threads_by_time(void **state)
+{
+    static const char *const expected[] = {
+        "first 8 5001\nouter 9 10001\ninner 9 10001\nmemory 8 11001\nmemory 8 12001\n"
+        "last 8 30001\n",
+        "first 8 5001\nouter 9 10001\ninner 9 10001\nmemory 8 11001\nmemory 8 12001\n"
+        "other 2000000001 13001\nother 2000000002 20001\nlast 8 30001\nother 2000000001 60001\n",
+    };
+    (void)state;
+    for (int kernels = 0; kernels < 2; kernels++) {
+        static lines found;
+        hb_source *source;
+        hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+        o.kernel_operators = kernels;
+        hb_import *import = NULL;
+        assert_int_equal(hb_import_open_any(keep_quoted("trace", threads), &o, &import), HB_OK);
+        assert_int_equal(hb_import_rows_source(import->processes[0], &source), HB_OK);
+        assert_int_equal(hb_add_scopes(&source, false, kernels), HB_OK);
+        for (int again = 0; again < 2; again++) {
+            found.size = 0;
+            put_kinds(&found, source, HB_PASS_TIMELINE);
+            assert_string_equal(found.text, expected[kernels]);
+        }
+        source->close(source);
+        hb_import_close(import);
+    }
+}
+
+/* ---- rows of GPUs ---- */
+
+/* So many kernels on streams and queues of their own, of GPU 0; the last one of another queue. */
+static hb_import *kernels_on(int streams, int last_queue, hb_import_by by)
+{
+    static char text[16000];
+    hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+    size_t n = (size_t)snprintf(text, sizeof text, "[{'ph':'M'}");
+    for (int i = 0; i < streams; i++) {
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              ",{'ph':'X','cat':'gpu_kernel','name':'k','pid':0,'tid':0,'ts':%d,"
+                              "'dur':1,'args':{'device':0,'stream':%d",
+                              10 + i, 100 + i);
+        int queue = i + 1 < streams ? i % 2 : last_queue;
+        if (queue >= 0) n += (size_t)snprintf(text + n, sizeof text - n, ",'queue':%d", queue);
+        n += (size_t)snprintf(text + n, sizeof text - n, "}}");
+    }
+    snprintf(text + n, sizeof text - n, "]");
+    o.rows = by;
+    return import_with(keep_quoted("trace", text), &o);
+}
+
+static void streams_or_queues(void **state)
+{
+    static const struct {
+        int streams, last_queue;
+        hb_import_by by;
+        unsigned rows, many;
+    } cases[] = {
+        {32, 1, HB_IMPORT_BY_COUNT, 32, 0},  {33, 1, HB_IMPORT_BY_COUNT, 2, 33},
+        {33, -1, HB_IMPORT_BY_COUNT, 33, 0}, {33, 0, HB_IMPORT_BY_COUNT, 2, 33},
+        {33, 1, HB_IMPORT_BY_STREAM, 33, 0}, {3, 1, HB_IMPORT_BY_QUEUE, 2, 0},
+        {3, 2, HB_IMPORT_BY_QUEUE, 3, 0},    {3, -1, HB_IMPORT_BY_QUEUE, 3, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_import *import = kernels_on(cases[i].streams, cases[i].last_queue, cases[i].by);
+        const hb_imported *p = hb_import_get(import, 0);
+        if (p->streams != cases[i].rows || note_of(p, "MANY_STREAMS") != cases[i].many)
+            fail_msg("%zu: %llu rows, %llu", i, (unsigned long long)p->streams,
+                     (unsigned long long)note_of(p, "MANY_STREAMS"));
+        char *text = written_text(import, 0);
+        bool queues = cases[i].by == HB_IMPORT_BY_QUEUE || cases[i].many;
+        assert_int_equal(count_in(text, "\"hip stream\": 1"), queues ? cases[i].streams : 0);
+        free(text);
+        hb_import_close(import);
+    }
+}
+
+/* ---- clocks of several files ---- */
+
+static void set_written(const char *name, int64_t seconds)
+{
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds}};
+    assert_int_equal(utimensat(AT_FDCWD, in_dir(name), times, 0), 0);
+}
+
+/* When each process of the directory began, by its file's time alone: less what its clock shows. */
+static void check_starts(const int64_t *expected, size_t count)
+{
+    hb_import *import = import_with(dir, NULL);
+    assert_int_equal(hb_import_count(import), count);
+    for (size_t i = 0; i < count; i++) {
+        int64_t start = hb_import_get(import, i)->start_ns;
+        if (start != expected[i]) fail_msg("%zu: %lld", i, (long long)start);
+    }
+    hb_import_close(import);
+}
+
+#define SECOND INT64_C(1000000000)
+
+/* Tables of one directory are of one boot where they were written within ten minutes: of these the
+ * soonest counts for each. Of other files each has its own. */
+static void clocks_of_several_files(void **state)
+{
+    static const int64_t written[] = {1000, 1599, 1600, 9000};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        char name[40], text[300];
+        snprintf(name, sizeof name, "%d_kernel_trace.csv", i + 1);
+        snprintf(text, sizeof text,
+                 "Agent_Id,Kernel_Name,Start_Timestamp,End_Timestamp\nAgent 1,k,%d,5000\n",
+                 1000 + i);
+        keep_text(name, text);
+        set_written(name, written[i]);
+    }
+    check_starts((const int64_t[]){1000 * SECOND - 4000, 1000 * SECOND - 3999,
+                                   1599 * SECOND - 3998, 9000 * SECOND - 3997},
+                 4);
+    remove_tree(dir);
+    assert_int_equal(make_dir(NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "%d.json", i);
+        keep_quoted(name, "[" EVENT("mine", "a", 7, 8, 10, 5, "") ","
+                    EVENT("mine", "b", 8, 9, 20, 5, "") "]");
+        set_written(name, 1000 + 5 * i);
+    }
+    check_starts((const int64_t[]){1000 * SECOND - 5000 - 10000, 1000 * SECOND - 5000,
+                                   1005 * SECOND - 5000 - 10000, 1005 * SECOND - 5000},
+                 4);
+}
+
+/* A file that is named twice, also by another name, is read once. */
+static void files_are_read_once(void **state)
+{
+    const char *path = keep_quoted("a", "[" EVENT("mine", "a", 7, 8, 10, 5, "") "]");
+    const char *paths[] = {path, in_dir("b"), path};
+    hb_import *import;
+    (void)state;
+    assert_int_equal(link(path, in_dir("b")), 0);
+    assert_int_equal(hb_import_open(paths, 3, NULL, &import), HB_OK);
+    assert_int_equal(hb_import_count(import), 1);
+    hb_import_close(import);
+    keep_quoted("c", "[" EVENT("mine", "a", 9, 8, 10, 5, "") "]");
+    import = import_with(dir, NULL);
+    assert_int_equal(hb_import_count(import), 2);
+    hb_import_close(import);
+}
+
+/* ---- what cannot be ---- */
+
+static void what_cannot_be_left_out(void **state)
+{
+    static const struct {
+        const char *drop, *why; /* NULL: it can */
+    } cases[] = {
+        {"", NULL},
+        {"hsa,", NULL},
+        {"hsa,rccl", NULL},
+        {"x", "'x' cannot be dropped: hip, hsa, rccl, ranges, copies, memory or counters can"},
+        {"hi", "'hi' cannot be dropped"},
+        {"hipp", "'hipp' cannot be dropped"},
+        {",hsa", "'' cannot be dropped"},
+        {"hsa,,rccl", "'' cannot be dropped"},
+        {"hsa,any,rccl", "'any' cannot be dropped"},
+    };
+    const char *path = keep_quoted("a", "[" EVENT("mine", "a", 7, 8, 10, 5, "") "]");
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_import *import = NULL;
+        hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+        o.drop = cases[i].drop;
+        assert_int_equal(hb_import_open(&path, 1, &o, &import),
+                         cases[i].why ? HB_ERROR_INVALID_ARGUMENT : HB_OK);
+        if (cases[i].why) HAS(hb_last_error(), cases[i].why);
+        hb_import_close(import);
+    }
+}
+
+static void arguments_that_are_none(void **state)
+{
+    const char *path = keep_quoted("a", "[" EVENT("mine", "a", 7, 8, 10, 5, "") "]");
+    hb_import *import = (hb_import *)&path;
+    char *written = (char *)&path;
+    (void)state;
+    assert_int_equal(hb_import_open(NULL, 1, NULL, &import), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_import_open(&path, 0, NULL, &import), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_import_open(&path, 1, NULL, NULL), HB_ERROR_INVALID_ARGUMENT);
+    import = import_with(path, NULL);
+    assert_int_equal(hb_import_write(import, 0, NULL, &written), HB_ERROR_INVALID_ARGUMENT);
+    assert_null(written);
+    assert_int_equal(hb_import_write(import, 1, dir, NULL), HB_ERROR_INVALID_ARGUMENT);
+    assert_string_equal(hb_last_error(), "no directory, or no process 1");
+    hb_import_close(import);
+    hb_import_close(NULL);
+    assert_int_equal(hb_import_count(NULL), 0);
+}
+
+static void traces_of_other_tools_have_a_cure(void **state)
+{
+    static const struct {
+        const char *name, *cure; /* NULL: none */
+    } files[] = {
+        {"a.nsys-rep", "nsys export --type sqlite"}, {"a.qdrep", "nsys export --type sqlite"},
+        {"a.otf2", "--output-format rocpd"},         {"a.att", "ROCprof Compute Viewer"},
+        {"a.tracy", "tracy-csvexport -u"},           {"a.hbspool", "hipboard recover"},
+        {"a.txt", NULL},                             {"att", NULL},
+    };
+    static const struct {
+        const char *head, *cure;
+    } heads[] = {{"tlZ\4x", "tracy-csvexport -u"}, {"tZstx", "tracy-csvexport -u"},
+                 {"tr\xfdPx", "tracy-csvexport -u"}, {"PERFILE2", "perf report"},
+                 {"tlZ\3x", "of no format"},         {"PERFILE3", "of no format"}};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(files); i++) {
+        import_refused(keep_text(files[i].name, "x"), HB_ERROR_FORMAT,
+                       files[i].cure ? files[i].cure : "of no format");
+        assert_false(hb_import_knows(in_dir(files[i].name)));
+    }
+    for (size_t i = 0; i < HB_ARRAY_LEN(heads); i++)
+        import_refused(keep_text("x", heads[i].head), HB_ERROR_FORMAT, heads[i].cure);
+    assert_false(hb_import_knows(NULL));
+}
+
+/* ---- passes ---- */
+
+#define COUNTED(kernel, counter, value, start)                                               \
+    "Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,"           \
+    "End_Timestamp\n1,Agent 1," kernel "," counter "," #value "," #start ",9000\n"
+
+/* Only of directories called so beside each other, of the same kernels, into the first one. */
+static void passes_by_their_directories(void **state)
+{
+    static const struct {
+        const char *first, *second, *kernel; /* of the second */
+        bool merged;
+    } cases[] = {
+        {"pass_1", "pass_2", "k", true},       {"pass_2", "pass_10", "k", true},
+        {"pass_1", "pass_2", "other", false},  {"a/pass_1", "a/pass_3", "k", true},
+        {"a/pass_1", "b/pass_2", "k", false},  {"a_pass_1", "a_pass_2", "k", false},
+        {"pass_1x", "pass_2x", "k", false},    {"pass_a", "pass_b", "k", false},
+        {"pass_0", "pass_1", "k", true},       {"pass_1", "passes_2", "k", false},
+        {"pass_1/a", "pass_2/a", "k", true},   {"pass_1/pass_3", "pass_1/pass_4", "k", true},
+        {"pass_1/pass_3", "pass_2/pass_4", "k", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        char command[400], name[100], text[300];
+        const char *const directories[] = {cases[i].first, cases[i].second};
+        for (size_t k = 0; k < 2; k++) {
+            snprintf(command, sizeof command, "mkdir -p '%s/%s'", dir, directories[k]);
+            assert_int_equal(system(command), 0);
+            snprintf(name, sizeof name, "%s/1_counter_collection.csv", directories[k]);
+            snprintf(text, sizeof text,
+                     "Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,"
+                     "End_Timestamp\n1,Agent 1,%s,%s,%d,%d,9000\n",
+                     k ? cases[i].kernel : "k", k ? "BUSY" : "WAVES", k ? 7 : 5, k ? 2000 : 1000);
+            keep_text(name, text);
+        }
+        hb_import *import = import_with(dir, NULL);
+        const hb_imported *p = hb_import_get(import, 0);
+        if (hb_import_count(import) != (cases[i].merged ? 1 : 2)) fail_msg("%s", cases[i].first);
+        assert_int_equal(note_of(p, "MERGED_PASSES"), cases[i].merged);
+        assert_int_equal(p->kernel_ns, 8000);
+        char *trace = written_text(import, 0);
+        if (cases[i].merged) HAS(trace, "\"WAVES\": 5, \"BUSY\": 7");
+        free(trace);
+        hb_import_close(import);
+        remove_tree(dir);
+        assert_int_equal(make_dir(NULL), 0);
+    }
+}
+
+/* ---- what is told ---- */
+
+/* What stands in the trace of where it comes from. */
+static void what_a_trace_tells_of_its_file(void **state)
+{
+    static const char text[] =
+        "{'rocprofiler-sdk-tool':[{'metadata':{'pid':5,'node':{'hostname':'n/o.de\\t7',"
+        "'machine_id':'a'},'command':['x/train']},"
+        "'agents':[{'id':1,'type':2,'logical_node_type_id':0,'name':'gfx90a'}],"
+        "'counters':[{'id':1,'name':'W\\\"1'},{'id':2,'name':'B'}],"
+        "'strings':{'buffer_records':[{'kind':'HIP_API','operations':['hipFree']}]},"
+        "'kernel_symbols':[{'kernel_id':1,'formatted_kernel_name':'k'}],"
+        "'buffer_records':{'hip_api':[{'kind':0,'operation':0,'thread_id':6,"
+        "'correlation_id':{'internal':3},'start_timestamp':1,'end_timestamp':2},{'kind':0}],"
+        "'kernel_dispatch':[{'correlation_id':{'internal':3},'start_timestamp':5,"
+        "'end_timestamp':9,'dispatch_info':{'agent_id':1,'kernel_id':1,'dispatch_id':1}},"
+        "{'start_timestamp':10,'end_timestamp':12,'dispatch_info':{'agent_id':1,'kernel_id':1,"
+        "'dispatch_id':2}}],'memory_copy':[{'start_timestamp':20,'end_timestamp':21,"
+        "'dst_agent_id':1,'bytes':5}],'memory_allocation':[{'agent_id':1,'address':5,"
+        "'allocation_size':5,'thread_id':6,'start_timestamp':1,'end_timestamp':2}]},"
+        "'callback_records':{'counter_collection':[{'dispatch_data':{'dispatch_info':{"
+        "'dispatch_id':1}},'records':[{'counter_id':1,'value':10},{'counter_id':2,'value':0.5}]},"
+        "{'dispatch_data':{'dispatch_info':{'dispatch_id':2}},'records':[{'counter_id':1,"
+        "'value':2e1}]}]}}]}";
+    (void)state;
+    hb_import *import = import_dropping(keep_quoted("r.json", text), NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    assert_string_equal(p->worker, "n_o.de_7_5");
+    assert_int_equal(p->kernel_ns, 6);
+    assert_int_equal(p->gpus, 1);
+    assert_int_equal(p->threads, 1);
+    assert_int_equal(p->streams, 1);
+    assert_true(import->processes[0]->info.profile_memory);
+    assert_string_equal(
+        import->processes[0]->metadata.json,
+        "{\"format\": \"rocprofv3 JSON\", \"file\": \"r.json\", \"clock\": \"time since boot, its "
+        "end as given\", \"steps\": \"one for all: nothing tells of steps\", \"kernels\": 2, "
+        "\"copies\": 1, \"calls\": 1, \"allocations\": 1, \"kernels_with_counters\": 2, "
+        "\"linked\": 1, \"counters\": [{\"kernel\": \"k\", \"counter\": \"W\\\"1\", "
+        "\"kernels\": 2, \"mean\": 15, \"max\": 20}, {\"kernel\": \"k\", \"counter\": \"B\", "
+        "\"kernels\": 1, \"mean\": 0.5, \"max\": 0.5}], \"serialised\": true, "
+        "\"changed\": {\"bad_rows\": 1}, \"unknown\": {\"no_call\": 2, \"no_grid\": 2, "
+        "\"no_registers\": 2}}");
+    hb_import_close(import);
+    import = import_dropping(
+        keep_quoted("t.json", "{'host_name':'n','distributedInfo':{'rank':0,'world_size':1},"
+                              "'baseTimeNanoseconds':5,'traceEvents':[" SAMPLE(1) ","
+                              EVENT("mine", "a", 7, 8, 10, 5, "") "]}"),
+        NULL);
+    p = hb_import_get(import, 0);
+    assert_false(import->processes[0]->info.profile_memory);
+    assert_string_equal(import->processes[0]->info.distributed_json,
+                        "{\"backend\": \"nccl\", \"rank\": 0, \"world_size\": 1}");
+    assert_string_equal(
+        import->processes[0]->metadata.json,
+        "{\"format\": \"Chrome JSON\", \"file\": \"t.json\", \"clock\": \"told by the file\", "
+        "\"steps\": \"one for all: nothing tells of steps\", \"rank\": 0, \"ranges\": 1, "
+        "\"samples\": 1, \"changed\": {}, \"unknown\": {}}");
+    hb_import_close(import);
+}
+
+/* Of counters that are no numbers nothing can be written but that. */
+static void counters_that_are_endless(void **state)
+{
+    (void)state;
+    hb_import *import =
+        import_dropping(keep_text("1_counter_collection.csv", COUNTED("k", "W", inf, 1)), NULL);
+    (void)hb_import_get(import, 0);
+    HAS(import->processes[0]->metadata.json, "\"mean\": null, \"max\": null}]");
+    hb_import_close(import);
+}
+
+/* Files of one worker have times that no other one has. */
+static void names_of_files(void **state)
+{
+    static const char *const names[] = {
+        "n_7.1700000000000000010.pt.trace.json.gz", "n_7.1700000000000000011.pt.trace.json.gz",
+        "n_7.1700000000000000012.pt.trace.json.gz"};
+    const char *paths[3];
+    hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+    hb_import *import;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "%d", i);
+        paths[i] = keep_quoted(name, "{'host_name':'n','baseTimeNanoseconds':1700000000000000000,"
+                                     "'traceEvents':[" EVENT("mine", "a", 7, 8, 0.01, 5, "") "]}");
+    }
+    o.gzip = true;
+    assert_int_equal(hb_import_open(paths, 3, &o, &import), HB_OK);
+    for (size_t i = 0; i < 3; i++) {
+        char *path;
+        assert_int_equal(hb_import_write(import, i, in_dir("log"), &path), HB_OK);
+        assert_string_equal(strrchr(path, '/') + 1, names[i]);
+        hb_free(path);
+        for (size_t k = 0; k < i; k++) /* of one process: what is equal is the same recording */
+            assert_string_equal(import->processes[i]->info.trace_id,
+                                import->processes[k]->info.trace_id);
+    }
+    hb_import_close(import);
+}
+
+/* A file's processes by their numbers, as they are read without a file. */
+static void processes_by_their_numbers(void **state)
+{
+    const char *path = keep_quoted("t", "[" EVENT("mine", "a", 7, 8, 10, 5, "") ","
+                                   EVENT("mine", "b", 9, 8, 10, 5, "") "]");
+    hb_open_options o = HB_OPEN_OPTIONS_INIT;
+    hb_trace_file *file;
+    size_t count = 0;
+    (void)state;
+    assert_int_equal(hb_import_processes(path, &count), HB_OK);
+    assert_int_equal(count, 2);
+    o.process = 1;
+    assert_int_equal(hb_trace_file_open(path, &o, &file), HB_OK);
+    hb_trace_file_close(file);
+    o.process = 2;
+    assert_int_equal(hb_trace_file_open(path, &o, &file), HB_ERROR_NOT_FOUND);
+    HAS(hb_last_error(), "t: no process 2: it has 2");
+    path = keep_quoted("own", "{'traceEvents':[" EVENT("cpu_op", "a", 7, 8, 10, 5, "") "]}");
+    assert_int_equal(hb_import_processes(path, &count), HB_OK);
+    assert_int_equal(count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(the_window_has_all_rows),
+        IN_DIR(all_threads_by_time),
+        IN_DIR(streams_or_queues),
+        IN_DIR(clocks_of_several_files),
+        IN_DIR(files_are_read_once),
+        IN_DIR(what_cannot_be_left_out),
+        IN_DIR(arguments_that_are_none),
+        IN_DIR(traces_of_other_tools_have_a_cure),
+        IN_DIR(passes_by_their_directories),
+        IN_DIR(what_a_trace_tells_of_its_file),
+        IN_DIR(counters_that_are_endless),
+        IN_DIR(names_of_files),
+        IN_DIR(processes_by_their_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
