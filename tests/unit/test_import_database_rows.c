@@ -604,6 +604,42 @@ static void rows_of_nsyss_databases(void **state)
     }
 }
 
+/* ---- what is known ---- */
+
+/* Tables tell what a database is, also where its schema lies behind other pages; of rocprof's,
+ * which have names of one word, just these. */
+static void databases_by_their_tables(void **state)
+{
+    static const struct {
+        const char *table, *format; /* NULL: of none that is known */
+    } rows[] = {
+        {"rocpd_info_node", "rocpd"}, {"rocpd_info_", "rocpd"}, {"rocpd_api_ops", "RPD"},
+        {"OPS", "rocprof"},           {"HIP", "rocprof"},       {"ROCTX", "rocprof"},
+        {"OPS2", NULL},               {"xOPS", NULL},           {"NVTX_EVENTS", "nsys"},
+        {"NVTX_EVENT", NULL},         {"CUPTI_ACTIVITY_KIND_RUNTIME", "nsys"},
+        {"rocpd_info", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++)
+        for (int far = 0; far < 2; far++) {
+            char sql[8000];
+            size_t n = (size_t)snprintf(
+                sql, sizeof sql, "CREATE TABLE filler(x);%s",
+                far ? "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99)"
+                      "INSERT INTO filler SELECT zeroblob(3000) FROM n;"
+                    : "");
+            for (int k = 0; far && k < 60; k++)
+                n += (size_t)snprintf(sql + n, sizeof sql - n,
+                                      "CREATE TABLE others%d(a_long_name_of_a_column, b_also);", k);
+            snprintf(sql + n, sizeof sql - n, "CREATE TABLE %s (x);", rows[i].table);
+            const hb_import_format *format = hb_import_format_of(keep_database("t.db", sql));
+            const char *expected = rows[i].format ? rows[i].format : "SQLite";
+            assert_non_null(format);
+            if (strcmp(format->name, expected) != 0)
+                fail_msg("%s: %s", rows[i].table, format->name);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +649,7 @@ int main(void)
         IN_DIR(rows_of_rocm_profile_data),
         IN_DIR(rows_of_rocprofs_databases),
         IN_DIR(rows_of_nsyss_databases),
+        IN_DIR(databases_by_their_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  *
  * The formats, and how a file's is found: by its content alone.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/files.h"
@@ -79,24 +80,36 @@ static const hb_import_format formats[] = {
 
 #ifdef HB_WITH_SQLITE
 typedef struct table_search {
-    bool found;
+    char name[64];
+    bool whole, found;
 } table_search;
 
 static void note_table(void *context, const char *table)
 {
-    (void)table;
-    ((table_search *)context)->found = true;
+    table_search *search = context;
+    search->found |= !search->whole || strcmp(table, search->name) == 0;
+}
+
+/* Of "CREATE TABLE OPS (" that is one of just this name. */
+static table_search search_for(const char *prefix)
+{
+    static const char create[] = "CREATE TABLE ";
+    bool whole = strncmp(prefix, create, sizeof create - 1) == 0;
+    const char *name = whole ? prefix + sizeof create - 1 : prefix;
+    table_search search = {.whole = whole};
+    snprintf(search.name, sizeof search.name, "%.*s", (int)strcspn(name, " "), name);
+    return search;
 }
 
 /* The schema stands at the beginning, but for databases that were changed much. */
 bool hb_import_has_table(const hb_import_probe *probe, const char *prefix)
 {
     hb_sqlite *db;
-    table_search search = {false};
+    table_search search = search_for(prefix);
     if (!is_sqlite(probe)) return false;
     if (memmem(probe->head, probe->size, prefix, strlen(prefix))) return true;
     if (hb_sqlite_open(probe->path, NULL, NULL, &db) != HB_OK) return false;
-    (void)hb_sqlite_tables(db, prefix, note_table, &search);
+    (void)hb_sqlite_tables(db, search.name, note_table, &search);
     hb_sqlite_close(db);
     return search.found;
 }

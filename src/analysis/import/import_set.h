@@ -136,8 +136,8 @@ const hb_import_format *hb_import_format_of(const char *path);
  */
 const char *hb_import_cure_for(const char *path);
 
-/** Whether the beginning is a SQLite database's that has such a table, or a table whose name begins
- * so. */
+/** Whether the beginning is a SQLite database's that has a table whose name begins so; of "CREATE
+ * TABLE name (" just that one. */
 bool hb_import_has_table(const hb_import_probe *probe, const char *prefix);
 
 /* The openers. */
