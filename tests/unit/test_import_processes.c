@@ -140,6 +140,58 @@ static void streams_or_queues(void **state)
     }
 }
 
+/* Up to the last one that anything is told of. */
+static void gpus_are_counted(void **state)
+{
+    static const struct {
+        const char *event;
+        unsigned gpus;
+    } rows[] = {
+        {EVENT("op", "a", 7, 8, 10, 0, ""), 0},
+        {EVENT("gpu_kernel", "a", 0, 8, 10, 0, "'device':1"), 2},
+        {EVENT("gpu_kernel", "a", 0, 8, 10, 0, "'device':0"), 1},
+        {MEMORY(8, 10), 4},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        char text[400];
+        snprintf(text, sizeof text, "[%s]", rows[i].event);
+        hb_import *import = import_dropping(keep_quoted("t", text), NULL);
+        assert_int_equal(hb_import_get(import, 0)->gpus, rows[i].gpus);
+        hb_import_close(import);
+    }
+}
+
+/* Ranges as modules: each with its number, that of what it lies in, and which of its class it is.
+ */
+static void modules_by_their_parents(void **state)
+{
+    static lines found;
+    hb_source *source;
+    hb_trace_event e;
+    hb_import *import = import_dropping(
+        keep_quoted("t", "[" EVENT("op", "outer", 7, 8, 10, 50, "") ","
+                    EVENT("op", "in", 7, 8, 10, 20, "") "," EVENT("op", "in", 7, 8, 30, 20, "") ","
+                    EVENT("op", "outer", 7, 8, 70, 9, "") "," EVENT("op", "in", 7, 9, 15, 20, "")
+                    "," EVENT("op", "in", 7, 8, 72, 5, "") "]"),
+        NULL);
+    (void)state;
+    found.size = 0;
+    assert_int_equal(hb_import_rows_source(import->processes[0], &source), HB_OK);
+    assert_int_equal(hb_add_scopes(&source, true, false), HB_OK);
+    assert_int_equal(source->begin(source, HB_PASS_MODULES), HB_OK);
+    while (source->next(source, &e))
+        put(&found, "%s %lld: %llu in %llu, %u\n", e.name.s, (long long)e.tid,
+            (unsigned long long)e.module.python_id, (unsigned long long)e.module.parent_id,
+            e.module.module_id);
+    assert_string_equal(found.text,
+                        "nn.Module: outer 8: 1 in 0, 0\nnn.Module: in 8: 2 in 1, 0\n"
+                        "nn.Module: in 9: 3 in 0, 1\nnn.Module: in 8: 4 in 1, 0\n"
+                        "nn.Module: outer 8: 5 in 0, 0\nnn.Module: in 8: 6 in 5, 0\n");
+    source->close(source);
+    hb_import_close(import);
+}
+
 /* ---- clocks of several files ---- */
 
 static void set_written(const char *name, int64_t seconds)
@@ -437,6 +489,30 @@ static void names_of_files(void **state)
     hb_import_close(import);
 }
 
+/* Without a directory: the same as it would be written. */
+static void a_trace_in_memory(void **state)
+{
+    static char bytes[1 << 16];
+    char path[HB_IMPORT_FILE_PATH];
+    int fd = -1;
+    hb_import *import = import_with(
+        keep_quoted("t", "[" EVENT("mine", "a", 7, 8, 10, 5, "") "]"), NULL);
+    (void)state;
+    char *expected = written_text(import, 0);
+    assert_int_equal(hb_import_to_memory_file(import, 0, &fd, path), HB_OK);
+    assert_true(fd >= 0);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    bytes[fread(bytes, 1, sizeof bytes - 1, file)] = 0;
+    fclose(file);
+    assert_int_equal(close(fd), 0);
+    /* but for its name */
+    assert_string_equal(strstr(bytes, "\"traceEvents\""), strstr(expected, "\"traceEvents\""));
+    assert_non_null(strstr(bytes, "\"traceName\": \"\""));
+    free(expected);
+    hb_import_close(import);
+}
+
 /* A file's processes by their numbers, as they are read without a file. */
 static void processes_by_their_numbers(void **state)
 {
@@ -465,6 +541,8 @@ int main(void)
         IN_DIR(the_window_has_all_rows),
         IN_DIR(all_threads_by_time),
         IN_DIR(streams_or_queues),
+        IN_DIR(gpus_are_counted),
+        IN_DIR(modules_by_their_parents),
         IN_DIR(clocks_of_several_files),
         IN_DIR(files_are_read_once),
         IN_DIR(what_cannot_be_left_out),
@@ -474,6 +552,7 @@ int main(void)
         IN_DIR(what_a_trace_tells_of_its_file),
         IN_DIR(counters_that_are_endless),
         IN_DIR(names_of_files),
+        IN_DIR(a_trace_in_memory),
         IN_DIR(processes_by_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,26 +213,41 @@ static void tables_of_rocprofv3(void **state)
 static void gpus_by_their_own_numbers(void **state)
 {
     (void)state;
-    keep_text("1_kernel_trace.csv", KERNELS
+    keep_text("9_kernel_trace.csv", KERNELS
               "K,GPU 2,1,,,,k,5,10,20,0,0,1,2,3,64,1,1,64,1,1\n"
               "K,CPU 2,1,,,,k,5,10,20,0,0,1,2,3,64,1,1,64,1,1\n"
               "K,GPU 1000001,1,,,,k,5,10,20,0,0,1,2,3,64,1,1,64,1,1\n");
-    keep_text("1_memory_copy_trace.csv", COPIES
+    keep_text("9_memory_copy_trace.csv", COPIES
               "C,MEMORY_COPY_HOST_TO_HOST,7,CPU 0,CPU 1,1,30,31\n"
               "C,MEMORY_COPY_HOST_TO_DEVICE,7,CPU 0,GPU 1,1,32,33\n"
               "C,MEMORY_COPY_DEVICE_TO_DEVICE,7,GPU 3,GPU 1,1,34,35\n");
-    keep_text("1_memory_allocation_trace.csv", MEMORY "M,ALLOCATE,GPU 0,10,64,1,40,41\n");
+    keep_text("9_memory_allocation_trace.csv", MEMORY "M,ALLOCATE,GPU 0,10,64,1,40,41\n");
     check_rows(dir, NULL,
-        "process 1 '' '' of rocprof CSV\n"
+        "process 9 '' '' of rocprof CSV\n"
         "NO_CALL 4\n"
         "NO_BYTES 3\n"
         "BAD_ROWS 2\n"
-        "thread 1 ''\n"
-        "memory 1 41 at 0x40 gpu 0 +10 = 10\n"
+        "thread 9 ''\n"
+        "memory 9 41 at 0x40 gpu 0 +10 = 10\n"
         "copy 0/7 30-31 'Memcpy HtoH (Host -> Host)' no 1 HtoH -1>-1 of no call\n"
         "copy 1/7 32-33 'Memcpy HtoD (Host -> Device)' no 1 HtoD -1>1 of no call\n"
         "copy 1/7 34-35 'Memcpy PtoP (Device -> Device)' no 1 PtoP 3>1 of no call\n"
         "kernel 2/1 10-20 'k' no 5 grid 1,1,1 block 64,1,1 registers 1,2,3 of no call\n");
+}
+
+/* GPUs between which something was copied, and on which nothing else ran. */
+static void gpus_of_copies_alone(void **state)
+{
+    (void)state;
+    check_rows(keep_text("1_memory_copy_trace.csv",
+                         COPIES "C,MEMORY_COPY_DEVICE_TO_DEVICE,7,Agent 9,Agent 4,1,34,35\n"
+                                "C,MEMORY_COPY_DEVICE_TO_HOST,7,Agent 6,Agent 0,1,36,37\n"),
+               NULL,
+               "process 1 '' '' of rocprof CSV\n"
+               "NO_CALL 2\n"
+               "NO_BYTES 2\n"
+               "copy 0/7 34-35 'Memcpy PtoP (Device -> Device)' no 1 PtoP 2>0 of no call\n"
+               "copy 1/7 36-37 'Memcpy DtoH (Device -> Host)' no 1 DtoH 1>-1 of no call\n");
 }
 
 /* ---- processes ---- */
@@ -477,10 +492,14 @@ static void numbers_in_fields(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_DIR(tables_of_rocprofv3),       IN_DIR(gpus_by_their_own_numbers),
+        IN_DIR(tables_of_rocprofv3),
+        IN_DIR(gpus_by_their_own_numbers),
+        IN_DIR(gpus_of_copies_alone),
         IN_DIR(processes_of_a_set),
-        IN_DIR(tables_of_older_versions),  IN_DIR(zones_of_tracy),
-        IN_DIR(fields_as_they_are_quoted), cmocka_unit_test(numbers_in_fields),
+        IN_DIR(tables_of_older_versions),
+        IN_DIR(zones_of_tracy),
+        IN_DIR(fields_as_they_are_quoted),
+        cmocka_unit_test(numbers_in_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
