@@ -538,6 +538,31 @@ static void rows_of_gpus_in_chromes_format(void **state)
     check_drops(path, left, HB_ARRAY_LEN(left));
 }
 
+/* GPUs of any number, of which there are no more than 1024, and numbers of several digits. */
+static void gpus_of_large_numbers(void **state)
+{
+    (void)state;
+    check_rows(keep_quoted("trace",
+                           "[" EVENT("X", "mine", "op", 70, 1, 1, DUR(1)) ","
+                           EVENT("X", "kernel", "a", 0, 5, 10, DUR(1)
+                                 ARGS("'device':5000,'grid':[10,200,30],'block':[64,10,1]")) ","
+                           EVENT("X", "kernel", "b", 0, 5, 20, DUR(1) ARGS("'device':1022")) ","
+                           EVENT("X", "gpu_memcpy", "Memcpy PtoP", 0, 5, 30, DUR(1)
+                                 ARGS("'device':1,'fromDevice':4000,'toDevice':4000000000")) "]"),
+               NULL,
+               "process 70 '' '' of Chrome JSON\n"
+               "NO_CALL 3\n"
+               "NO_GRID 1\n"
+               "NO_REGISTERS 2\n"
+               "NO_BYTES 1\n"
+               "thread 1 ''\n"
+               "op 1 1000-2000 'op' id 1\n"
+               "copy 1/5 30000-31000 'Memcpy DtoD (Device -> Device)' DtoD 1023>1023 of no "
+               "call\n"
+               "kernel 1022/5 20000-21000 'b' of no call\n"
+               "kernel 1023/5 10000-11000 'a' grid 10,200,30 block 64,10,1 of no call\n");
+}
+
 /* Begun and ended on threads of two processes, ends without a beginning and the reverse; a clock
  * and what else stands beside the events. */
 static const char pairs[] =
@@ -651,6 +676,7 @@ int main(void)
         IN_DIR(memory_of_calls_of_rocprof),
         IN_DIR(rows_of_the_host_in_chromes_format),
         IN_DIR(rows_of_gpus_in_chromes_format),
+        IN_DIR(gpus_of_large_numbers),
         IN_DIR(pairs_in_chromes_format),
         IN_DIR(times_of_day_in_chromes_format),
         IN_DIR(sessions_of_onnx_runtime),

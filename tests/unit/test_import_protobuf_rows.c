@@ -133,7 +133,7 @@ static const char args[] =
           "4 { 10 = 'grid' 12 { 3: 99999999999 } 12 { 3: 2 } 12 { 3: 3 } }"
           "4 { 10 = 'block' 12 { 3: 1 } 12 { 3: 2 } }"
           "4 { 10 = 'stream' 12 { 3: 1 } 12 { 3: 2 } 12 { 3: 3 } 3: 4 }")
-    TRACK("1: 2 2 = 'GPU 1 STREAM 5 and STREAM [(#6)]'") TRACK("1: 3 2 = 'device 2, queue 4'")
+    TRACK("1: 2 2 = 'GPU 1 STREAM 5 and STREAM [(#6)]'") TRACK("1: 3 2 = 'device 2, queue 41'")
     TRACK("1: 4 2 = 'stream 0 queue 3'") SLICE(67, 68, 4, "kernel", "on the first stream", "")
     SLICE(61, 62, 2, "kernel", "by its row", "") SLICE(63, 64, 3, "kernel", "by its row", "")
     SLICE(65, 66, 3, "kernel", "by args", NUMBER("device", 0) NUMBER("queue", 7))
@@ -172,7 +172,7 @@ static const char rows_of_args[] =
     "kernel 1/2 30-40 'types' grid 2,3,4 block 64,2,1 registers 40,0,0 WAVES=2.5 BUSY=7 of "
     "no call\n"
     "kernel 1/6 61-62 'by its row' of no call\n"
-    "kernel 2/4 63-64 'by its row' of no call\n"
+    "kernel 2/41 63-64 'by its row' of no call\n"
     "kernel 3/8 10-20 'by numbers' of no call\n";
 
 static void args_of_all_types(void **state)
