@@ -538,6 +538,54 @@ static void rows_of_gpus_in_chromes_format(void **state)
     check_drops(path, left, HB_ARRAY_LEN(left));
 }
 
+/* Calls without a number get what no other call and no work has, where some work has none either.
+ */
+static void numbers_of_calls(void **state)
+{
+    static const struct {
+        const char *last, *expected;
+    } rows[] = {
+        {EVENT("X", "kernel", "k", 0, 5, 31, DUR(1)),
+         "process 7 '' '' of Chrome JSON\n"
+         "NO_CALL 2\n"
+         "NO_GRID 2\n"
+         "NO_REGISTERS 2\n"
+         "thread 1 ''\n"
+         "sync 1 1000-2000 'hipDeviceSynchronize' no 1\n"
+         "call 1 3000-4000 'hipFree' no 3\n"
+         "call 1 5000-6000 'hipGetDevice' no 4\n"
+         "sync 1 7000-8000 'hipDeviceSynchronize' no 5\n"
+         "kernel 0/5 30000-31000 'k' no 2 of no call\n"
+         "kernel 0/5 31000-32000 'k' of no call\n"},
+        {EVENT("X", "kernel", "k", 0, 5, 31, DUR(1) ARGS("'correlation':9")),
+         "process 7 '' '' of Chrome JSON\n"
+         "NO_CALL 2\n"
+         "NO_GRID 2\n"
+         "NO_REGISTERS 2\n"
+         "thread 1 ''\n"
+         "sync 1 1000-2000 'hipDeviceSynchronize' no 1\n"
+         "call 1 3000-4000 'hipFree'\n"
+         "call 1 5000-6000 'hipGetDevice' no 4\n"
+         "sync 1 7000-8000 'hipDeviceSynchronize'\n"
+         "kernel 0/5 30000-31000 'k' no 2 of no call\n"
+         "kernel 0/5 31000-32000 'k' no 9 of no call\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        char text[2000];
+        snprintf(text, sizeof text, "[%s]",
+                 EVENT("X", "hip_api", "hipDeviceSynchronize", 7, 1, 1, DUR(1)
+                       ARGS("'correlation':1")) ","
+                 EVENT("X", "hip_api", "hipFree", 7, 1, 3, DUR(1)) ","
+                 EVENT("X", "hip_api", "hipGetDevice", 7, 1, 5, DUR(1)
+                       ARGS("'correlation':4")) ","
+                 EVENT("X", "hip_api", "hipDeviceSynchronize", 7, 1, 7, DUR(1)) ","
+                 EVENT("X", "gpu_kernel", "k", 0, 5, 30, DUR(1) ARGS("'correlation':2")) ",LAST");
+        snprintf(strstr(text, "LAST"), 1000, "%s]", rows[i].last);
+        check_rows(keep_quoted("trace", text), NULL, rows[i].expected);
+    }
+}
+
 /* GPUs of any number, of which there are no more than 1024, and numbers of several digits. */
 static void gpus_of_large_numbers(void **state)
 {
@@ -676,6 +724,7 @@ int main(void)
         IN_DIR(memory_of_calls_of_rocprof),
         IN_DIR(rows_of_the_host_in_chromes_format),
         IN_DIR(rows_of_gpus_in_chromes_format),
+        IN_DIR(numbers_of_calls),
         IN_DIR(gpus_of_large_numbers),
         IN_DIR(pairs_in_chromes_format),
         IN_DIR(times_of_day_in_chromes_format),

@@ -116,6 +116,39 @@ static void names_of_processes(void **state)
     }
 }
 
+/* Of one thread, whose name is told by one of them alone. */
+static void rows_of_one_thread(void **state)
+{
+    static const struct {
+        int named, other; /* rows in the order in which they are met */
+    } orders[] = {{1, 2}, {2, 1}};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(orders); i++) {
+        char text[2000];
+        snprintf(text, sizeof text,
+                 TRACK("1: %d 4 { 1: 5 2: 4712 5 = 'main' }")
+                     TRACK("1: %d 5: 3 2 = 'THREAD 1 (4712)'") TRACK("1: 3 3 { 1: 5 }")
+                     TRACK("1: 4 5: 1 2 = 'one' 8 { }") TRACK("1: 5 5: 2 2 = 'two' 8 { }")
+                 EVENT(5, 4, 4, "30: 1") EVENT(5, 4, 5, "30: 1")
+                 MOMENT(6, 1, "memory", "m", NUMBER("bytes", 8) NUMBER("total_allocated", 8))
+                 MOMENT(7, 2, "memory", "m", NUMBER("bytes", 9) NUMBER("total_allocated", 17))
+                 SLICE(10, 90, 1, "mine", "outer", "") SLICE(20, 80, 2, "mine", "inner", "")
+                 SLICE(30, 40, 1, "hip_api", "a", "") SLICE(50, 60, 2, "hip_api", "b", ""),
+                 orders[i].named, orders[i].other);
+        check_rows(keep_protobuf("t", text), NULL,
+                   "process 5 '' '' of Perfetto\n"
+                   "thread 4712 'main'\n"
+                   "op 4712 10-90 'outer' id 1\n"
+                   "op 4712 20-80 'inner' id 2\n"
+                   "memory 4712 6 +8 = 8\n"
+                   "memory 4712 7 +9 = 17\n"
+                   "sample 4712 5 'one' 1\n"
+                   "sample 4712 5 'two' 1\n"
+                   "call 4712 30-40 'a' in 2\n"
+                   "call 4712 50-60 'b' in 2\n");
+    }
+}
+
 /* Args of all types, by names and by numbers of names; what belongs together by arrows. */
 static const char args[] =
     TRACK("1: 1 4 { 1: 5 2: 5 }")
@@ -435,17 +468,44 @@ static void planes_of_xspace(void **state)
     }
 }
 
+/* Planes of the host, or of a GPU, alone; what is broken in one is lost. */
+static void planes_alone(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned kernels, ranges, lost;
+    } files[] = {
+        {"1 { 2 = '/host:CPU' " NAME(4, 1, "a") " 3 { 1: 1 4 { 1: 1 } } }", 0, 1, 0},
+        {"1 { 2 = '/device:GPU:0' " NAME(4, 1, "a") " 3 { 1: 1 4 { 1: 1 } } }", 1, 0, 0},
+        {"1 { 2 = '/host:CPU' " NAME(4, 1, "a") " 3 { 1: 1 4 { 1: 1 } } 3 = '\x0b' }", 0, 1, 1},
+        {"1 { 2 = '/host:CPU' " NAME(4, 1, "a") " 3 { 1: 1 4 { 1: 1 } } } 1 = '/\x0b' 1 = '\x0b'",
+         0, 1, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(files); i++) {
+        hb_import *import = import_with(keep_protobuf("x.pb", files[i].text), NULL);
+        const hb_imported *p = hb_import_get(import, 0);
+        assert_string_equal(p->format, "XPlane");
+        assert_int_equal(p->kernels, files[i].kernels);
+        assert_int_equal(p->ranges, files[i].ranges);
+        assert_int_equal(note_of(p, "LOST"), files[i].lost);
+        hb_import_close(import);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(rows_by_their_descriptions),
         IN_DIR(names_of_processes),
+        IN_DIR(rows_of_one_thread),
         IN_DIR(args_of_all_types),
         IN_DIR(samples_of_rows),
         IN_DIR(clocks_of_packets),
         IN_DIR(deflated_packets),
         IN_DIR(what_hipboard_tells),
         IN_DIR(planes_of_xspace),
+        IN_DIR(planes_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

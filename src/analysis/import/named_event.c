@@ -149,7 +149,7 @@ static void add_memory(hb_import *import, hb_import_process *p, const hb_named_e
     hb_import_memory *m = hb_import_push(&import->arena, &rows->memory);
     bool gpu = number(e, HB_NAMED_DEVICE_TYPE) > 0;
     m->time = e->start;
-    m->address = (uint64_t)number(e, HB_NAMED_ADDRESS);
+    m->address = has(e, HB_NAMED_ADDRESS) ? (uint64_t)number(e, HB_NAMED_ADDRESS) : 0;
     m->bytes = bytes;
     m->thread = hb_import_thread_of(&import->arena, rows, e->tid, e->thread_name);
     m->device = gpu ? (int32_t)HB_MIN(HB_MAX(number(e, HB_NAMED_DEVICE), 0), (int64_t)1023) : -1;
