@@ -116,6 +116,14 @@ static void holes_and_small_tables_are_read(void **state)
     path = make_database("", TABLE "INSERT INTO t VALUES(9223372036854775807, 1, 2, 3, 4);");
     assert_int_equal(compare(path, all, &by_pages), 1);
     assert_true(by_pages);
+    /* texts of numbers that are too large, and just not */
+    path = make_database("", TABLE "INSERT INTO t VALUES"
+                                   "(1, '99999999999999999999', '-99999999999999999999', 'x', 0),"
+                                   "(2, '9223372036854775807', '9223372036854775808', '+', 0),"
+                                   "(3, '-9223372036854775808', '-9223372036854775809', '.', 0),"
+                                   "(4, '+12', ' \t\n-7', '1e400', 1e300);");
+    assert_int_equal(compare(path, all, &by_pages), 4);
+    assert_true(by_pages);
 }
 
 /* Rows that are shorter than the table has become; where the new column is not empty in them, only

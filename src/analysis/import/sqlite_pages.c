@@ -434,6 +434,15 @@ hb_str hb_dbpage_view(hb_dbpage_walk *w, int column)
     return hb_dbpage_text(w, column);
 }
 
+/* "5.0" of "5", "1.0e+300" of "1e+300", as SQLite writes reals; there is room for it. */
+static int put_point(char *number, int size)
+{
+    size_t at = strcspn(number, "e");
+    memmove(number + at + 2, number + at, (size_t)size - at + 1);
+    memcpy(number + at, ".0", 2);
+    return size + 2;
+}
+
 hb_str hb_dbpage_text(hb_dbpage_walk *w, int column)
 {
     char number[40];
@@ -449,7 +458,7 @@ hb_str hb_dbpage_text(hb_dbpage_walk *w, int column)
     bool real = v->type == 7 || w->columns[column].is_real;
     int n = real ? snprintf(number, sizeof number, "%.15g", hb_dbpage_double(w, column))
                  : snprintf(number, sizeof number, "%lld", (long long)hb_dbpage_int(w, column));
-    if (real && !strpbrk(number, ".en")) n += snprintf(number + n, sizeof number - (size_t)n, ".0");
+    if (real && !strpbrk(number, ".n")) n = put_point(number, n);
     return copied(w, column, number, (size_t)n);
 }
 
