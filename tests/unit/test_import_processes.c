@@ -91,6 +91,35 @@ static void all_threads_by_time(void **state)
     }
 }
 
+/* Frees of what nobody has allocated are in no pass. */
+static void frees_of_unknown_memory(void **state)
+{
+    static const hb_pass passes[] = {HB_PASS_TIMELINE, HB_PASS_HOST};
+    (void)state;
+    hb_import *import = import_dropping(
+        keep_text("1_memory_allocation_trace.csv",
+                  "Operation,Agent_Id,Allocation_Size,Address,Start_Timestamp,End_Timestamp\n"
+                  "FREE,1,0,0x9,1,2\nALLOCATE,1,8,0x10,3,4\nFREE,1,0,0x99,5,6\n"
+                  "FREE,1,0,0x10,7,8\n"),
+        NULL);
+    hb_import_process *p = import->processes[0];
+    for (size_t i = 0; i < HB_ARRAY_LEN(passes); i++) {
+        hb_source *source;
+        hb_trace_event e;
+        int64_t times[3] = {0}, count = 0;
+        assert_int_equal(hb_import_rows_source(p, &source), HB_OK);
+        assert_int_equal(source->begin(source, passes[i]), HB_OK);
+        while (source->next(source, &e)) {
+            assert_in_range(count, 0, 1);
+            times[count++] = e.start_ns - p->offset;
+        }
+        assert_int_equal(count, 2);
+        assert_true(times[0] == 4 && times[1] == 7);
+        source->close(source);
+    }
+    hb_import_close(import);
+}
+
 /* ---- rows of GPUs ---- */
 
 /* So many kernels on streams and queues of their own, of GPU 0; the last one of another queue. */
@@ -540,6 +569,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(the_window_has_all_rows),
         IN_DIR(all_threads_by_time),
+        IN_DIR(frees_of_unknown_memory),
         IN_DIR(streams_or_queues),
         IN_DIR(gpus_are_counted),
         IN_DIR(modules_by_their_parents),

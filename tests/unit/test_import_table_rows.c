@@ -334,6 +334,43 @@ static void processes_of_a_set(void **state)
     }
 }
 
+/* What a table's name tells of who it is: "kernel_trace" is what is in it. */
+static void names_of_tables(void **state)
+{
+    static const struct {
+        const char *name, *worker;
+        int64_t rank;
+    } rows[] = {
+        {"4711_kernel_trace.csv", "process_4711", -1},
+        {"kernel_trace.csv", "process_0", -1},
+        {"run_kernel_trace.csv", "run", -1},
+        {"run.1_kernel_trace.csv", "run_1", -1},
+        {"x_7.csv", "x_7", -1},
+        {"any.csv", "any", -1},
+        {"kernel_trace.rank12.csv", "rank12", 12},
+        {"kernel_trace-rank-3.csv", "rank-3", 3},
+        {"run_kernel_trace_0.csv", "run_0", -1},
+        {"run_kernel_trace_p_5.csv", "run_p_5", -1},
+        {"RANK4_kernel_trace.csv", "RANK4", 4},
+        {"frank4_kernel_trace.csv", "frank4", -1},
+        {"a_rank_kernel_trace.csv", "a_rank", -1},
+        {"471100000000_kernel_trace.csv", "471100000000", -1}, /* no process has that */
+        {"12x_kernel_trace.csv", "12x", -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        hb_import *import = import_dropping(
+            keep_text(rows[i].name, "Agent_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n"
+                                    "Agent 1,k,1,2\n"),
+            NULL);
+        const hb_imported *p = hb_import_get(import, 0);
+        if (strcmp(p->worker, rows[i].worker) != 0 || p->rank != rows[i].rank)
+            fail_msg("%s: %s, rank %lld", rows[i].name, p->worker, (long long)p->rank);
+        hb_import_close(import);
+        remove(in_dir(rows[i].name));
+    }
+}
+
 /* v1 has columns for counters, of which all names that others have are none; v2 has times by other
  * names. */
 static void tables_of_older_versions(void **state)
@@ -496,6 +533,7 @@ int main(void)
         IN_DIR(gpus_by_their_own_numbers),
         IN_DIR(gpus_of_copies_alone),
         IN_DIR(processes_of_a_set),
+        IN_DIR(names_of_tables),
         IN_DIR(tables_of_older_versions),
         IN_DIR(zones_of_tracy),
         IN_DIR(fields_as_they_are_quoted),
