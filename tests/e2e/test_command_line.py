@@ -34,6 +34,22 @@ def older():
     return {"schemaVersion": 1, "traceEvents": events}
 
 
+def both():
+    """Of the host and two GPUs some memory was there before, of a third none."""
+    events = [event("user_annotation", "ProfilerStep#1", 1, 1, 0, 1000)]
+    for i, (device, before) in enumerate(((-1, 700), (0, 300), (2, 0), (1, 500))):
+        events.append(memory(100 + i, 16 * (i + 1), 64, device, before + 64))
+    return {"schemaVersion": 1, "traceEvents": events}
+
+
+def steps(*lengths):
+    at, events = 0, []
+    for i, length in enumerate(lengths):
+        events += [event("user_annotation", f"ProfilerStep#{i}", 1, 1, at, length), event("cpu_op", "a", 1, 1, at + 1, length - 2)]
+        at += length
+    return {"schemaVersion": 1, "traceEvents": events}
+
+
 def ranks(directory, world, late=0):
     """Of each rank three steps with a collective that lasts until all have come; the clock of the last rank is `late` us late."""
     for rank in range(world):
@@ -57,6 +73,11 @@ def directory(tmp_path_factory):
         put(d / f"runs/{name}.pt.trace.json", (d / "t.pt.trace.json").read_text())
     put(d / "steps.json", {"traceEvents": [event("user_annotation", "ProfilerStep#0", 1, 1, 0, 100)]})
     put(d / "old.json", older())
+    put(d / "both.json", both())
+    for name in [f"alike/h_{i}" for i in range(33)] + ["r/h_1"]:
+        put(d / f"{name}.1.pt.trace.json", steps(100, 100))
+    for name, lengths in ("many", (100, 120, 110)), ("long", (200,)):
+        put(d / f"means/{name}/h_1.1.pt.trace.json", steps(*lengths))
     put(d / "empty.json", '{"traceEvents": []}')
     put(d / "cut.json", (d / "u.pt.trace.json").read_text()[:-900])
     put(d / "unsampled.json", made() | {"hipboard_kernel_sampling": 1})

@@ -407,12 +407,13 @@ static int remove_log_dir(void **state)
 static void the_last_rank_of_a_node_packs(void **state)
 {
     (void)state;
-    rank_pack p = begin_pack(5, 3, false), other = begin_pack(6, 3, false);
+    rank_pack p = begin_pack(5, 3, false);
+    assert_null(getenv("HIPBOARD_SPOOL")); /* what is recorded stays beside the traces */
+    rank_pack other = begin_pack(6, 3, false);
     assert_string_equal(p.staging, other.staging);
     assert_false(p.alone);
     assert_int_equal(strncmp(p.staging, dir, strlen(dir)), 0);
     assert_string_equal(&p.staging[strlen(p.staging) - 5], "-pack");
-    assert_null(getenv("HIPBOARD_SPOOL"));
     put_member(&p, "a.1.pt.trace.json");
     put_member(&p, "b.1.pt.trace.json.gz");
     put_member(&p, "a.1.pftrace");
@@ -455,6 +456,22 @@ static void a_rank_that_knows_of_no_other_packs_its_own(void **state)
     }
 }
 
+static void where_records_are_kept_packs_are_made(void **state)
+{
+    (void)state;
+    char *own = strdup(path_of("own"));
+    setenv("HIPBOARD_SPOOL", own, 1);
+    rank_pack p = begin_pack(0, 1, false);
+    assert_int_equal(strncmp(p.staging, own, strlen(own)), 0);
+    assert_string_equal(getenv("HIPBOARD_SPOOL"), own);
+    unsetenv("HIPBOARD_SPOOL");
+    setenv("TMPDIR", "not/absolute", 1);
+    rank_pack other = begin_pack(0, 1, false);
+    assert_int_equal(strncmp(other.staging, "/tmp/hipboard-", 14), 0);
+    assert_int_equal(rmdir(other.staging), 0);
+    free(own);
+}
+
 static void what_is_another_s_is_not_written_into(void **state)
 {
     rank_pack again;
@@ -490,6 +507,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_last_rank_of_a_node_packs, make_log_dir,
                                         remove_log_dir),
         cmocka_unit_test_setup_teardown(a_rank_that_knows_of_no_other_packs_its_own, make_log_dir,
+                                        remove_log_dir),
+        cmocka_unit_test_setup_teardown(where_records_are_kept_packs_are_made, make_log_dir,
                                         remove_log_dir),
         cmocka_unit_test_setup_teardown(what_is_another_s_is_not_written_into, make_log_dir,
                                         remove_log_dir),
