@@ -118,7 +118,8 @@ static void a_quote_ends_a_text_where_more_of_the_event_follows(void **state)
         {"\"b\", c\", \"ts\": 1}", "a\"b\", c"},
         {"\"b\", \"c\", \"ts\": 1}", "a\"b\", \"c"},
         {"\"b\", \"c\"}", "a\"b\", \"c"},
-        {"[\"b\"]\"}", "a[\"b\"]"},    /* a bracket ends no member */
+        {"\"b\", c\": d\", \"ts\": 1}", "a\"b\", c\": d"}, /* nor what is no name */
+        {"[\"b\"]\"}", "a[\"b\"]"},                        /* a bracket ends no member */
         {"\", b\", \"ts\": 1}", NULL}, /* the first one ends a member, which none follows */
         {"\", \"b\", \"ts\": 1}", NULL},
         {"\", \"b\"}", NULL},

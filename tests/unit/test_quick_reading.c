@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "io/number_text.h"
 #include "read/json_units.h"
 
 /* ---- parts of a text ---- */
@@ -132,7 +133,8 @@ static void there_is_an_end_of_layouts(void **state)
 /* ---- events that are others again ---- */
 
 /* Whether `probe` would be known as another one again behind so many events, in which each '#' is
- * the event's number. What comes is guessed by the last four, so that there have to be some. */
+ * the event's number, and '@' a quarter of it. What comes is guessed by the last four, so that
+ * there have to be some. */
 static bool repeats(const char *event, int count, const char *probe)
 {
     hb_text text;
@@ -147,8 +149,8 @@ static bool repeats(const char *event, int count, const char *probe)
     hb_buf_init(&json, (size_t)1 << 28);
     for (int i = 1; i <= count; i++) {
         for (const char *c = event; *c; c++)
-            if (*c == '#')
-                hb_buf_printf(&json, "%d", i);
+            if (*c == '#' || *c == '@')
+                hb_buf_printf(&json, "%d", *c == '#' ? i : i / 4);
             else
                 hb_buf_append(&json, c, 1);
         hb_buf_append(&json, ", ", 2);
@@ -256,6 +258,45 @@ static void which_events_are_others_again(void **state)
             fail_msg("%s\n%s", cases[i].first, cases[i].probe);
 }
 
+/* As hipboard writes them: an event ends where the next one begins, in doubles, too. */
+static void durations_by_which_events_nest_change_as_well(void **state)
+{
+    unsigned longer = 0;
+    (void)state;
+    for (uint64_t i = 0; i < 300; i++) {
+        char ts[HB_MAX_NUMBER + 1], dur[HB_MAX_NUMBER + 1], probe[300];
+        uint64_t start = 4804352295883460u + i * 7654321, ns = 1 + i * 97 % 30000;
+        *hb_put_us(ts, start) = '\0';
+        *hb_put_nesting_us(dur, start, start + ns) = '\0';
+        const char *point = strchr(dur, '.');
+        longer += point && strlen(point) > 4;
+        snprintf(probe, sizeof probe, OP(TIMES("%s", "%s"), ID("1")), ts, dur);
+        if (!repeats(OP(PLAIN, ID("1")), SOME, probe)) fail_msg("%s", probe);
+    }
+    assert_in_range(longer, 50, 300);
+}
+
+/* Values that are remembered have a known text; what is longer has none. */
+static void values_are_remembered_up_to_a_length(void **state)
+{
+    enum { MOST = 4096 }; /* with quotes, and the character behind */
+    static char event[MOST + 200];
+    (void)state;
+    for (int size = MOST - 2; size < MOST + 3; size++) {
+        hb_layouts *layouts = hb_layouts_new();
+        hb_raw_event raw;
+        int n = snprintf(event, sizeof event,
+                         "{\"ph\": \"X\", \"args\": {\"Call stack\": \"%0*d\"}}, ", size - 3, 0);
+        hb_scan scan = {.end = event + n};
+        hb_layouts_begin_trace(layouts);
+        assert_null(hb_layouts_match(layouts, &scan, event, &raw));
+        hb_layouts_learn(layouts, &scan, event, event + n - 2);
+        assert_ptr_equal(hb_layouts_match(layouts, &scan, event, &raw), event + n - 2);
+        assert_int_equal(raw.known[HB_SLOT_STACK] != NULL, size <= MOST);
+        hb_layouts_free(layouts);
+    }
+}
+
 /* A number without a meaning is text until it was seen to change. */
 static void numbers_of_no_meaning_change_once_they_have(void **state)
 {
@@ -281,7 +322,8 @@ static void what_takes_turns_is_known_for_a_while(void **state)
                 fail_msg("%d of %d: %d", probe, count, !known);
         }
     assert_true(repeats(DIMS("#"), 257, DIMS("257")));
-    assert_false(repeats(DIMS("#"), 258, DIMS("258"))); /* none of 256 was of use */
+    assert_false(repeats(DIMS("#"), 258, DIMS("258")));        /* none of 256 was of use */
+    assert_true(repeats(DIMS("@"), 4 * 300 + 3, DIMS("300"))); /* each was */
 }
 
 /* Events with so many numbers that change, and of so much text. */
@@ -319,6 +361,8 @@ int main(void)
         cmocka_unit_test(layouts_that_begin_alike_are_all_known),
         cmocka_unit_test(there_is_an_end_of_layouts),
         cmocka_unit_test(which_events_are_others_again),
+        cmocka_unit_test(durations_by_which_events_nest_change_as_well),
+        cmocka_unit_test(values_are_remembered_up_to_a_length),
         cmocka_unit_test(numbers_of_no_meaning_change_once_they_have),
         cmocka_unit_test(what_takes_turns_is_known_for_a_while),
         cmocka_unit_test(there_is_an_end_of_what_is_kept_of_an_event),

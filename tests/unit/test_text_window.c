@@ -375,6 +375,36 @@ static void what_is_no_zstd_behind_its_first_bytes(void **state)
     hb_buf_free(&all);
 }
 
+/* The last of a frame's blocks may lie across the end of what is inflated at a time: all has been
+ * read of the file then, and some is still to come. */
+static void zstd_frames_of_all_sizes(void **state)
+{
+    enum { BLOCK = 1 << 20, PIECE = 100 << 10, REST = 974 << 10 };
+    static const size_t sizes[][2] = {{PIECE, REST},          {BLOCK, 1},     {0, BLOCK},
+                                      {PIECE, BLOCK - PIECE}, {1, 3 * BLOCK}, {5 * BLOCK, 0}};
+    void *library = dlopen("libzstd.so.1", RTLD_LAZY);
+    size_t (*compress)(void *, size_t, const void *, size_t, int);
+    char *text = malloc(6 * BLOCK), *packed = malloc(6 * BLOCK);
+    (void)state;
+    if (!library) skip();
+    void *symbol = dlsym(library, "ZSTD_compress");
+    memcpy(&compress, &symbol, sizeof compress);
+    for (size_t i = 0; i < 6 * BLOCK; i++)
+        text[i] = (char)('a' + i / 7 % 26);
+    for (size_t i = 0; i < HB_ARRAY_LEN(sizes); i++) {
+        hb_buf all;
+        size_t n = compress(packed, 6 * BLOCK, text, sizes[i][0], 1);
+        n += compress(packed + n, 6 * BLOCK - n, text + sizes[i][0], sizes[i][1], 1);
+        write_file(packed, n);
+        assert_string_equal(read_file(&all), "");
+        assert_int_equal(all.size, sizes[i][0] + sizes[i][1]);
+        assert_memory_equal(all.data, text, all.size);
+        hb_buf_free(&all);
+    }
+    free(text);
+    free(packed);
+}
+
 /* ---- the list of events, behind what is damaged ---- */
 
 /* Wherever the window ends it is found, also by a name that is there before and is no list. */
@@ -441,6 +471,35 @@ static void notes_are_the_same_however_many_read(void **state)
             assert_true(first.bytes == report.bytes);
             hb_trace_free(&trace);
         }
+}
+
+/* Of an event or a member each sort of what is odd is told once, and four of them at most. */
+static void a_unit_tells_each_sort_once(void **state)
+{
+    static const struct {
+        const char *name;
+        unsigned notes, controls, escapes;
+    } cases[] = {{"a", 0, 0, 0},
+                 {"a\tb", 1, 1, 0},
+                 {"a\tb\tc\td", 1, 1, 0},
+                 {"a\tb\\q\tc\\q", 2, 1, 1},
+                 {"a\t\\q\377", 3, 1, 1},
+                 {"a\t\\q\377\355\240\200", 4, 1, 1},
+                 {"a\t\\q\377\355\240\200 \"x\" y", 4, 1, 1}};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        char text[200];
+        hb_trace trace;
+        hb_read_report report;
+        hb_read_options options = {0};
+        int n = snprintf(text, sizeof text,
+                         "{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"%s\"}]}", cases[i].name);
+        assert_int_equal(hb_read_trace_memory(text, (size_t)n, &options, &trace, &report), HB_OK);
+        assert_int_equal(report.num_notes, cases[i].notes);
+        assert_int_equal(report.counts[HB_JSON_DEFECT_CONTROL], cases[i].controls);
+        assert_int_equal(report.counts[HB_JSON_DEFECT_BAD_ESCAPE], cases[i].escapes);
+        hb_trace_free(&trace);
+    }
 }
 
 /* ---- progress ---- */
@@ -511,8 +570,10 @@ int main(void)
         IN_DIR(compressed_streams_are_read_from_pipes),
         IN_DIR(a_file_is_read_from_where_it_stands),
         IN_DIR(what_is_no_zstd_behind_its_first_bytes),
+        IN_DIR(zstd_frames_of_all_sizes),
         IN_DIR(a_list_is_found_behind_damage_wherever_the_window_ends),
         IN_DIR(notes_are_the_same_however_many_read),
+        cmocka_unit_test(a_unit_tells_each_sort_once),
         IN_DIR(progress_is_told_each_8_mib),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
