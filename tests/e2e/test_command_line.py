@@ -2,6 +2,7 @@
 """What commands say of command lines, whole: what is wrong with them, what was left out, defaults, one thing and many. It stands
 in command_line.txt as `hipboard` printed it, and was read; what is printed of traces stands in whole_outputs.txt."""
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -50,6 +51,27 @@ def steps(*lengths):
     return {"schemaVersion": 1, "traceEvents": events}
 
 
+def stacked():
+    """Two calls of each of two stacks, with memory; one that has none."""
+    events = [event("user_annotation", "ProfilerStep#1", 1, 1, 0, 1000)]
+    for i, stack in enumerate(("a.py(1): f;b.py(2): g;c.py(3): h", "b.py(2): g;c.py(3): h", None) * 2):
+        args = {"External id": i + 1} | ({"Call stack": stack} if stack else {})
+        events += [event("cpu_op", f"aten::op{i % 3}", 1, 1, 10 + 100 * i, 50 + i, **args), memory(20 + 100 * i, 16 * i + 16, 64 + i, -1, 64 + i)]
+    return {"schemaVersion": 1, "traceEvents": events}
+
+
+def contradicting(directory, collectives):
+    """Two ranks that leave each collective before the other one has come, now this one and now that."""
+    for rank in range(2):
+        events = [event("user_annotation", "ProfilerStep#1", 1, 1, 0, 90000)]
+        for i in range(collectives):
+            events.append(event("cpu_op", "gloo:all_reduce", 1, 1, 10000 * i + (5000 if i % 2 == rank else 0), 100, **{
+                "Collective name": "allreduce", "In msg nelems": 64, "dtype": "Float", "Group size": 2, "Process Group Name": "0",
+                "Seq": i + 1}))
+        put(directory / f"h{rank}_{rank}.1.pt.trace.json",
+            {"schemaVersion": 1, "distributedInfo": {"backend": "gloo", "rank": rank, "world_size": 2}, "traceEvents": events})
+
+
 def ranks(directory, world, late=0):
     """Of each rank three steps with a collective that lasts until all have come; the clock of the last rank is `late` us late."""
     for rank in range(world):
@@ -74,6 +96,13 @@ def directory(tmp_path_factory):
     put(d / "steps.json", {"traceEvents": [event("user_annotation", "ProfilerStep#0", 1, 1, 0, 100)]})
     put(d / "old.json", older())
     put(d / "both.json", both())
+    put(d / "stacked.json", stacked())
+    put(d / "left/.h_1.5.hbspool", "nothing of ours")
+    contradicting(d / "against", 6)
+    contradicting(d / "silent", 0)
+    for name, s in ("future", 2500000000), ("past", -5):
+        put(d / name, "")
+        os.utime(d / name, (s, s))
     for name in [f"alike/h_{i}" for i in range(33)] + ["r/h_1"]:
         put(d / f"{name}.1.pt.trace.json", steps(100, 100))
     for name, lengths in ("many", (100, 120, 110)), ("long", (200,)):

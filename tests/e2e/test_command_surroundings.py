@@ -363,6 +363,18 @@ def test_packs_and_what_becomes_of_them_have_their_names_here(tmp_path):
     assert (tmp_path / "report.html").exists()
 
 
+def test_what_was_imported_is_replaced_where_that_is_asked_for(tmp_path):
+    (tmp_path / "t.pt.trace.json").write_text(json.dumps(made()))
+    ask("export", "t.pt.trace.json", "-o", "r.db", cwd=tmp_path)
+    ask("import", "-o", "log", "r.db", cwd=tmp_path)
+    [path] = (tmp_path / "log").iterdir()
+    done = ask("import", "-o", "log", "r.db", cwd=tmp_path, status=1)
+    assert (done.stdout, done.stderr) == ("", f"hipboard import: r.db: 'log/{path.name}' exists and is not overwritten\n")
+    path.write_text("")
+    assert f" -> log/{path.name}\n" in ask("import", "-o", "log", "--force", "r.db", cwd=tmp_path).stdout
+    assert path.stat().st_size > 0 and len(list((tmp_path / "log").iterdir())) == 1
+
+
 def test_a_request_says_what_was_asked_for(tmp_path):
     def request(*words):
         began = time.time() * 1000

@@ -299,6 +299,14 @@ def test_what_excludes_each_other(options, env, why, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_without_its_runtime_openmp_is_not_swapped(tmp_path):
+    (tmp_path / "libomp.so.5").write_text("")
+    done = record(tmp_path / "out", "true", options=["--openmp", "swap"], env=PLAIN | {"LD_LIBRARY_PATH": str(tmp_path)})
+    assert (done.returncode, done.stderr) == (
+        2, "hipboard record: --openmp swap: there is no libomp.so.5 here; see `hipboard record --help`\n")
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("env, packs", [({}, False), (RANK | {"OMPI_COMM_WORLD_SIZE": "4096"}, False),
                                         (RANK | {"OMPI_COMM_WORLD_SIZE": "4097"}, True), (RANK, False)])
 def test_of_many_ranks_digests_stay_with_the_job(env, packs, tmp_path):

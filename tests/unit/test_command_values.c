@@ -672,6 +672,11 @@ static void test_names_of_files(void **state)
         assert_string_equal(stem, cases[i][1]);
         free(stem);
     }
+    assert_string_equal(text_behind("a/b: why", "a/b"), "why");
+    assert_string_equal(text_behind("a/b: why", "a/"), "a/b: why");
+    assert_string_equal(text_behind("a/b:why", "a/b"), "a/b:why");
+    assert_string_equal(text_behind("why", "a/b"), "why");
+    assert_string_equal(text_behind("a/b: ", "a/b"), "");
     assert_true(ends_with("abc", "abc") && ends_with("abc", "") && !ends_with("bc", "abc"));
     assert_true(is_digests("x.hbranks") && !is_digests("x.hbrank"));
 }

@@ -24,21 +24,13 @@ typedef struct request {
 
 /* ---- for people ---- */
 
-/* Without "path: ". */
-static const char *text_after(const char *text, const char *path)
-{
-    size_t size = strlen(path);
-    return strncmp(text, path, size) == 0 && strncmp(text + size, ": ", 2) == 0 ? text + size + 2
-                                                                                : text;
-}
-
 static void print_left_out(const hb_pack_report *report)
 {
     for (size_t i = 0; i < report->num_members; i++) {
         const hb_pack_member *m = &report->members[i];
         if (!m->left_out) continue;
-        const char *why = text_after(m->left_out, m->path);
-        fprintf(stderr, "hipboard pack: %s: left out: %s\n", m->path, why);
+        fprintf(stderr, "hipboard pack: %s: left out: %s\n", m->path,
+                text_behind(m->left_out, m->path));
     }
 }
 

@@ -7,6 +7,7 @@
 #include <hipboard/hipboard.h>
 
 #include "options.h"
+#include "text.h"
 
 typedef struct request {
     bool gzip, kineto, pftrace;
@@ -19,7 +20,7 @@ static void report(const hb_recovered *r, void *arg)
     if (r->trace)
         printf("%s: %llu events -> %s\n", r->spool, (unsigned long long)r->events, r->trace);
     else
-        fprintf(stderr, "hipboard recover: %s: %s\n", r->spool, r->error);
+        fprintf(stderr, "hipboard recover: %s: %s\n", r->spool, text_behind(r->error, r->spool));
 }
 
 static int run(arguments *args)

@@ -43,12 +43,9 @@ static bool is_named(char *const *paths, size_t count, const char *path)
     return false;
 }
 
-/* Some reasons begin with the path. */
 static void tell(const char *who, const char *path, const char *why)
 {
-    bool named = strncmp(why, path, strlen(path)) == 0;
-    fprintf(stderr, "hipboard %s: left out: %s%s%s\n", who, named ? "" : path, named ? "" : ": ",
-            why);
+    fprintf(stderr, "hipboard %s: left out: %s: %s\n", who, path, text_behind(why, path));
 }
 
 /* Whether something of the traces is in the pack. Digests are of whole traces, and a pack keeps

@@ -217,7 +217,7 @@ void tell_spool_place(const recorded_run *r)
 static void report_recovered(const hb_recovered *r, void *unused)
 {
     (void)unused;
-    if (!r->trace) fprintf(stderr, "hipboard: %s: %s\n", r->spool, r->error);
+    if (!r->trace) fprintf(stderr, "hipboard: %s: %s\n", r->spool, text_behind(r->error, r->spool));
 }
 
 /* Whether the file is an ELF program that no loader takes part in. */

@@ -26,6 +26,13 @@ bool is_digests(const char *path)
     return ends_with(path, ".hbranks");
 }
 
+const char *text_behind(const char *text, const char *path)
+{
+    size_t size = strlen(path);
+    bool named = strncmp(text, path, size) == 0 && strncmp(text + size, ": ", 2) == 0;
+    return named ? text + size + 2 : text;
+}
+
 char *trace_stem(const char *path)
 {
     static const char *const suffixes[] = {".gz", ".json", ".trace", ".pt", ".hbranks"};

@@ -17,6 +17,9 @@ bool ends_with(const char *text, const char *suffix);
 /** Of ranks: a .hbranks file, by its name. */
 bool is_digests(const char *path);
 
+/** Without "path: " in front, which is said already. */
+const char *text_behind(const char *text, const char *path);
+
 /** A trace file's name without directory and suffixes; from malloc. */
 char *trace_stem(const char *path);
 
