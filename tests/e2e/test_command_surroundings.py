@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Commands and what surrounds them: an MPI, a HIP runtime or none, temporary directories, addresses, terminals."""
+import contextlib
+import gzip
 import http.client
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import time
@@ -395,9 +398,14 @@ def test_a_request_says_what_was_asked_for(tmp_path):
 
 # ---- addresses
 
-def served(*words, env=()):
-    return subprocess.Popen([HIPBOARD, "serve", "--port", "0", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, env=PLAIN | dict(env))
+@contextlib.contextmanager
+def served(*words):
+    with subprocess.Popen([HIPBOARD, "serve", "--port", "0", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, env=PLAIN) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # if it is still there
 
 
 def answer(host, port, path, token=None, name=None):
@@ -414,7 +422,6 @@ def answer(host, port, path, token=None, name=None):
     ("127.0.0.1", "127.0.0.1", "127.0.0.1", "SIGTERM"), ("::1", "[::1]", "::1", "SIGINT"), ("0.0.0.0", None, "127.0.0.1", "SIGHUP"),
     ("::", None, "::1", "SIGTERM"), ("localhost", "localhost", None, "SIGINT")])
 def test_the_address_is_that_which_others_may_ask(host, shown, at, end, tmp_path):
-    import signal
     (tmp_path / "t.pt.trace.json").write_text(json.dumps(made()))
     with served("--host", host, tmp_path) as process:
         line = process.stdout.readline()
@@ -427,7 +434,7 @@ def test_the_address_is_that_which_others_may_ask(host, shown, at, end, tmp_path
             assert answer(at, port, "/hb/about", found[3])[0] == 200
             assert answer(at, port, "/hb/about")[0] == answer(at, port, "/hb/about", found[3][:-1])[0] == 401
             assert answer(at, port, "/hb/nothing", found[3])[0] == 404
-            assert answer(at, port, "/hb/operators", found[3])[0] in (400, 404)
+            assert answer(at, port, "/hb/operators", found[3]) == (400, b"parameter trace is missing\n")
             assert answer(at, port, "/hb/about", found[3], name=f"{socket.gethostname()}:1")[0] == 200
         process.send_signal(getattr(signal, end))
         assert process.wait(600) == 0
@@ -441,6 +448,63 @@ def test_each_start_has_a_token_of_its_own(tmp_path):
             process.terminate()
             assert process.wait(600) == 0
     assert len(tokens) == 2
+
+
+PROTECTED = {
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data: blob:; "
+                               "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
+
+
+def test_each_answer_has_its_headers(tmp_path):
+    (tmp_path / "t.1.pt.trace.json").write_text(json.dumps(made()))
+    with served(tmp_path) as process:
+        _, port, token = re.split(r":(?=\d)|/#token=", process.stdout.readline().strip())
+
+        def asked(path, method="GET", body=None, **headers):
+            connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=600)
+            connection.request(method, path, body=body, headers={"X-Hipboard-Token": token} | {
+                name.replace("_", "-"): value for name, value in headers.items()})
+            reply = connection.getresponse()
+            content = reply.read()
+            connection.close()
+            own = {name: value for name, value in reply.headers.items() if name not in ("Date", "Connection", "Content-Length")}
+            assert all(own.pop(name) == value for name, value in PROTECTED.items()), path
+            return reply.status, own, content
+
+        json_type, text = {"Content-Type": "application/json; charset=utf-8"}, {"Content-Type": "text/plain; charset=utf-8"}
+        status, headers, small = asked("/hb/about", Accept_Encoding="gzip")
+        assert status == 200 and len(small) < 1024 and re.fullmatch(r'"[0-9a-f]{16}"', headers["ETag"])
+        assert headers == json_type | {"Cache-Control": "private, no-cache", "ETag": headers["ETag"]}
+        [trace] = [t["id"] for t in json.loads(small)["traces"]]
+        operators = f"/hb/overview?trace={trace.replace('/', '%2F')}"
+        plain = asked(operators)
+        status, headers, packed = asked(operators, Accept_Encoding="deflate, gzip")
+        assert len(plain[2]) >= 1024 > 0 and gzip.decompress(packed) == plain[2]
+        assert headers == plain[1] | {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        assert asked(operators, If_None_Match=headers["ETag"]) == (304, plain[1], b"")
+        assert asked("/hb/nothing") == (404, text | {"Cache-Control": "no-store"}, b"no route 'hb/nothing'\n")
+        assert asked("/hb/about", body=b"x") == (400, text | {"Cache-Control": "no-store"}, b"No body is wanted.\n")
+        assert asked("/hb/about", "POST") == (405, text | {"Cache-Control": "no-store", "Allow": "GET, HEAD"},
+                                              b"Traces can only be read here: GET and HEAD.\n")
+        assert asked("/hb/about", X_Hipboard_Token="x")[::2] == (
+            401, b"Open the address that hipboard serve printed: it ends with #token=... and is another one after each start.\n")
+        process.terminate()
+        assert process.wait(600) == 0
+
+
+def test_what_cannot_be_listened_at(tmp_path):
+    (tmp_path / "t.pt.trace.json").write_text(json.dumps(made()))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = ask("serve", "--port", port, tmp_path, status=1)
+        assert done.stderr == (f"hipboard serve: cannot listen at port {port} of 127.0.0.1: Address already in use; --port names another "
+                               "one, and --port 0 takes any\n")
+    done = ask("serve", "--host", "256.1.1.1", tmp_path, status=1)
+    assert re.fullmatch(r"hipboard serve: 256\.1\.1\.1: .+\n", done.stderr)
 
 
 # ---- terminals

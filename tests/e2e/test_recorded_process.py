@@ -307,6 +307,29 @@ def test_without_its_runtime_openmp_is_not_swapped(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+LINKED = """double cblas_ddot(int n, const double *x, int a, const double *y, int b) { return n + a + b + x[0] + y[0]; }
+double cblas_dnrm2(int n, const double *x, int a) { return n + a + x[0]; }
+int main(void)
+{
+    double x = 0;
+    find();
+    range("mine");
+    return cblas_ddot(0, &x, 0, &x, 0) + cblas_dnrm2(0, &x, 0) != 0;
+}
+"""
+
+
+@pytest.mark.parametrize("count, options", [(2, []), (1, []), (2, ["-q"]), (2, ["--no-library-ops"]), (0, [])])
+def test_what_is_part_of_the_program_itself_is_said(count, options, tmp_path):
+    source = LINKED.replace("cblas_dnrm2", "own_dnrm2" if count < 2 else "cblas_dnrm2")
+    program = compiled(tmp_path, source.replace("cblas_ddot", "own_ddot") if count < 1 else source)
+    done = record(tmp_path / "out", program, options=options)
+    assert done.returncode == 0 and len(cycles(tmp_path / "out")) == 1
+    words = "1 function whose calls are operators is" if count == 1 else "2 functions whose calls are operators are"
+    said = (f"hipboard: {words} linked into {program} itself, as cblas_ddot: such calls are not seen (hipboard info --ops)\n")
+    assert done.stderr.replace("as cblas_dnrm2", "as cblas_ddot") == (said if count and not options else "")
+
+
 @pytest.mark.parametrize("env, packs", [({}, False), (RANK | {"OMPI_COMM_WORLD_SIZE": "4096"}, False),
                                         (RANK | {"OMPI_COMM_WORLD_SIZE": "4097"}, True), (RANK, False)])
 def test_of_many_ranks_digests_stay_with_the_job(env, packs, tmp_path):

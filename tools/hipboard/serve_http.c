@@ -51,6 +51,13 @@ static serve_refusal refuse(const server *s, struct MHD_Connection *c, const cha
     return serve_check(&door, &request);
 }
 
+/* What is said of it has to be said before any of it comes. */
+static bool has_body(struct MHD_Connection *c)
+{
+    const char *size = header(c, "Content-Length");
+    return (*size && strcmp(size, "0") != 0) || *header(c, "Transfer-Encoding");
+}
+
 /* ---- what comes back ---- */
 
 static void protect(struct MHD_Response *r)
@@ -209,7 +216,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *c, const cha
     (void)data;
     if (!asked) return say(c, 503, "There is no memory.");
     serve_refusal r = refuse(s, c, method, asked->address);
-    if (r.status || *data_size)
+    if (r.status || *data_size || has_body(c))
         return say(c, r.status ? r.status : 400, r.status ? r.text : "No body is wanted.");
     if (!asked->begun) {
         asked->begun = true;
