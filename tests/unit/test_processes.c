@@ -309,21 +309,30 @@ static void what_all_have_tells_nothing(void **state)
     }
 }
 
-/* There is no room for numbers of their own, and none are given. */
+/* Those that are too far away for numbers of their own stay, and the others have theirs. */
 static void ids_of_any_size(void **state)
 {
+    static const int64_t far = INT64_C(1) << 58; /* of two processes */
     static const struct {
-        int64_t largest, moved;
-    } cases[] = {{(INT64_C(1) << 59) - 1, (INT64_C(1) << 59) + 3}, {INT64_C(1) << 59, 3}};
+        int64_t other, moved; /* 3 becomes that */
+    } cases[] = {
+        {far - 1, 3 + far},      {far, 3 + 4},  {INT64_MAX, 3 + 4},
+        {-far + 1, 3 + far + 3}, {-far, 3 + 4}, {INT64_MIN + 1, 3 + 4},
+    };
     (void)state;
-    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
-        count = 0;
-        scope(1, NONE, 3);
-        uint32_t same = scope(2, NONE, 3);
-        scope(1, NONE, cases[i].largest);
-        separate();
-        assert_int_equal(events[same].ext, cases[i].moved);
-    }
+    for (int of_call = 0; of_call < 2; of_call++)
+        for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+            count = 0;
+            scope(1, NONE, 3);
+            uint32_t same = scope(2, NONE, 3);
+            uint32_t other =
+                of_call ? call(1, cases[i].other, 3, 1) : scope(1, NONE, cases[i].other);
+            separate();
+            assert_int_equal(events[same].ext, cases[i].moved);
+            assert_int_equal(of_call ? events[other].corr : events[other].ext, cases[i].other);
+            separate(); /* again: nothing is left to do */
+            assert_int_equal(changed, 0);
+        }
     count = 0;
     call(1, INT64_MAX, 1, 1);
     call(2, INT64_MAX, 2, 2);
@@ -331,6 +340,12 @@ static void ids_of_any_size(void **state)
     separate();
     assert_int_equal(changed, 0);
     check(piece, "2 9223372036854775807 7");
+    count = 0;
+    scope(1, NONE, far); /* which both have */
+    uint32_t stays = scope(2, NONE, far), own = scope(2, NONE, 5);
+    separate();
+    assert_int_equal(changed, 0);
+    assert_true(events[stays].ext == far && events[own].ext == 5);
 }
 
 int main(void)

@@ -42,6 +42,7 @@ typedef struct separator {
     HB_VEC(call) calls;   /* sorted by correlation */
     HB_VEC(place) places; /* in the order of their pids once all are there */
     hb_dict by_pid;       /* index of `places` */
+    int64_t far;          /* ids from there on are no one's: see is_near() */
     int64_t stride;       /* of ids between two processes */
 } separator;
 
@@ -50,6 +51,13 @@ static hb_ids ids_of(const separator *s, uint32_t event)
     hb_ids ids = {HB_ID_ABSENT, HB_ID_ABSENT, HB_ID_ABSENT, 0, 0, HB_ID_OTHER};
     s->events->get(s->events->context, event, &ids);
     return ids;
+}
+
+/* Far from 0 there is no room for numbers of their own, and such ids are damaged ones: no number
+ * that readers of JSON keep. They stay as they are, and are in nobody's way. */
+static bool is_near(const separator *s, int64_t id)
+{
+    return id > -s->far && id < s->far;
 }
 
 static bool is_host(const hb_ids *ids)
@@ -140,7 +148,6 @@ static void add_call(separator *s, const hb_ids *ids, uint32_t process)
 /* Damaged ids may be negative. */
 static void widen(int64_t *least, int64_t *largest, int64_t id)
 {
-    if (id == HB_ID_ABSENT) return;
     *least = HB_MIN(*least, id);
     *largest = HB_MAX(*largest, id);
 }
@@ -150,23 +157,22 @@ static void note_ids(separator *s)
     int64_t least = 0, largest = 0;
     for (uint32_t i = 0; i < s->events->count; i++) {
         hb_ids ids = ids_of(s, i);
-        widen(&least, &largest, ids.ext);
-        widen(&least, &largest, ids.corr);
+        if (is_near(s, ids.ext)) widen(&least, &largest, ids.ext);
+        if (is_near(s, ids.corr)) widen(&least, &largest, ids.corr);
         if (!is_host(&ids)) continue;
         uint32_t process = process_of(s, ids.pid);
-        if (ids.ext != 0 && has_own_exts(s, process)) add_use(s, &s->exts, ids.ext, process);
+        if (ids.ext != 0 && is_near(s, ids.ext) && has_own_exts(s, process))
+            add_use(s, &s->exts, ids.ext, process);
         add_use(s, &s->tids, ids.tid, process);
         if (ids.role != HB_ID_CALL) continue;
-        add_use(s, &s->corrs, ids.corr, process);
+        if (is_near(s, ids.corr)) add_use(s, &s->corrs, ids.corr, process);
         add_call(s, &ids, process);
     }
     sort_uses(s, &s->exts);
     sort_uses(s, &s->corrs);
     sort_uses(s, &s->tids);
     hb_sort(&s->arena, s->calls.items, s->calls.count, sizeof *s->calls.items, call_before, NULL);
-    /* Above these an id is no number that readers of JSON keep; nobody writes such. */
-    uint64_t range = (uint64_t)largest - (uint64_t)least;
-    s->stride = range < ((uint64_t)1 << 60) / s->pids.entries.count ? (int64_t)range + 1 : 0;
+    s->stride = largest - least + 1;
 }
 
 /* ---- whose work it is ---- */
@@ -310,9 +316,9 @@ static bool rename_ids(separator *s, hb_ids *ids, uint32_t process)
 {
     hb_ids before = *ids;
     int64_t offset = s->exts.shared || s->corrs.shared ? s->stride * process : 0;
-    if (ids->ext != HB_ID_ABSENT && ids->ext != 0 && (s->exts.shared || has_own_exts(s, process)))
+    if (is_near(s, ids->ext) && ids->ext != 0 && (s->exts.shared || has_own_exts(s, process)))
         ids->ext += offset;
-    if (ids->corr != HB_ID_ABSENT) ids->corr += offset;
+    if (is_near(s, ids->corr)) ids->corr += offset;
     /* NO_PROCESS is beyond them all */
     if (ids->role != HB_ID_WORK && ids->tid != HB_ID_ABSENT &&
         first_user(&s->tids, ids->tid) < process)
@@ -337,6 +343,7 @@ static void separate(separator *s, uint64_t *changed)
 {
     find_processes(s);
     if (s->pids.entries.count < 2) return;
+    s->far = (INT64_C(1) << 59) / s->pids.entries.count;
     note_ids(s);
     note_work(s);
     if (!s->exts.shared && !s->corrs.shared && !s->tids.shared) return;
