@@ -19,8 +19,10 @@ static volatile pid_t child;
  * on. */
 static void pass_on(int signal_number, siginfo_t *info, void *context)
 {
+    int error = errno; /* of what it interrupts */
     (void)context;
     if (child > 0 && info->si_code <= 0) kill(child, signal_number);
+    errno = error;
 }
 
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,

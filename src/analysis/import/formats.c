@@ -97,7 +97,7 @@ static table_search search_for(const char *prefix)
     bool whole = strncmp(prefix, create, sizeof create - 1) == 0;
     const char *name = whole ? prefix + sizeof create - 1 : prefix;
     table_search search = {.whole = whole};
-    snprintf(search.name, sizeof search.name, "%.*s", (int)strcspn(name, " "), name);
+    memcpy(search.name, name, HB_MIN(strcspn(name, " "), sizeof search.name - 1));
     return search;
 }
 
