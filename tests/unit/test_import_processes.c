@@ -499,7 +499,7 @@ static void names_of_files(void **state)
     hb_import *import;
     (void)state;
     for (int i = 0; i < 3; i++) {
-        char name[8];
+        char name[12];
         snprintf(name, sizeof name, "%d", i);
         paths[i] = keep_quoted(name, "{'host_name':'n','baseTimeNanoseconds':1700000000000000000,"
                                      "'traceEvents':[" EVENT("mine", "a", 7, 8, 0.01, 5, "") "]}");
