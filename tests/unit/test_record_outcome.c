@@ -450,12 +450,9 @@ static void a_process_has_two_seconds_to_take_what_it_made(void **state)
 
 static void spools_of_a_directory_may_lie_elsewhere(void **state)
 {
-    char place[PATH_MAX], name[PATH_MAX + 40];
+    char place[PATH_MAX], name[PATH_MAX + 40], all[sizeof dir + 8];
     (void)state;
-    char *spool = strdup(path_of(""));
-    spool[strlen(spool) - 1] = '\0';
-    char *all = malloc(strlen(spool) + 10);
-    sprintf(all, "%s-spool", spool);
+    snprintf(all, sizeof all, "%s-spool", dir);
     assert_int_equal(mkdir(all, 0700), 0);
     setenv("HIPBOARD_SPOOL", all, 1);
     later = 3600;
@@ -472,8 +469,6 @@ static void spools_of_a_directory_may_lie_elsewhere(void **state)
     assert_spools(0);
     later = 0;
     assert_int_equal(remove_tree(all), 0);
-    free(all);
-    free(spool);
 }
 
 int main(void)
