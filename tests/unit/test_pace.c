@@ -279,15 +279,23 @@ static __attribute__((noinline)) void step_of(uint64_t kernel)
     count_behind();
 }
 
-static void steps_are_told_as_they_begin_until_they_come_no_more(void **state)
+static hb_profiler *watch_until_steps_are_known(void)
 {
-    (void)state;
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     hb_profiler *prof = hb_profiler_create(&o);
     assert_non_null(prof);
+    atomic_store(&told, 0);
+    atomic_store(&lost, 0);
     hb_pace_watch(tell);
     while (!atomic_load(&told))
         step_of(100);
+    return prof;
+}
+
+static void steps_are_told_as_they_begin_until_they_come_no_more(void **state)
+{
+    (void)state;
+    hb_profiler *prof = watch_until_steps_are_known();
     long before = atomic_load(&told);
     for (int i = 0; i < 10; i++)
         step_of(100);
@@ -321,14 +329,7 @@ static void steps_go_on_after_a_pause_with_calls_of_its_own(void **state)
     (void)state;
     enum { CALLS = 7 };
     pthread_t other;
-    atomic_store(&told, 0);
-    atomic_store(&lost, 0);
-    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-    hb_profiler *prof = hb_profiler_create(&o);
-    assert_non_null(prof);
-    hb_pace_watch(tell);
-    while (!atomic_load(&told))
-        step_of(100);
+    hb_profiler *prof = watch_until_steps_are_known();
     step_of(100);
     long before = atomic_load(&told);
     assert_int_equal(pthread_create(&other, NULL, make_calls_of_another_thread, NULL), 0);
@@ -351,14 +352,7 @@ static void steps_go_on_after_a_pause_with_calls_of_its_own(void **state)
 static void a_forked_child_finds_its_own_steps(void **state)
 {
     (void)state;
-    atomic_store(&told, 0);
-    atomic_store(&lost, 0);
-    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-    hb_profiler *prof = hb_profiler_create(&o);
-    assert_non_null(prof);
-    hb_pace_watch(tell);
-    while (!atomic_load(&told))
-        step_of(100);
+    hb_profiler *prof = watch_until_steps_are_known();
     pid_t child = fork();
     if (child == 0) {
         hb_pace_after_fork(); /* as who watches calls does */
