@@ -381,21 +381,29 @@ static void collect_stale(linker *l)
     a->stale_first = list.first_device;
 }
 
-static bool key_less(const void *context, const void *x, const void *y)
-{
-    const hb_trace *t = context;
-    hb_key m = *(const hb_key *)x, n = *(const hb_key *)y;
-    if (hb_key_tag(m) == HB_KEY_TAG_INT) return hb_key_value(m) < hb_key_value(n);
-    hb_str s = hb_trace_text(t, hb_key_string(m)), u = hb_trace_text(t, hb_key_string(n));
-    if (*s.s != '"') return strtod(s.s, NULL) < strtod(u.s, NULL);
-    int order = memcmp(s.s, u.s, HB_MIN(s.len, u.len));
-    return order ? order < 0 : s.len < u.len;
-}
-
 static bool is_number_key(const hb_trace *t, hb_key key)
 {
     return hb_key_tag(key) == HB_KEY_TAG_INT ||
            (hb_key_tag(key) == HB_KEY_TAG_TEXT && *hb_trace_text(t, hb_key_string(key)).s != '"');
+}
+
+static double number_of(const hb_trace *t, hb_key key)
+{
+    if (hb_key_tag(key) == HB_KEY_TAG_INT) return (double)hb_key_value(key);
+    return strtod(hb_trace_text(t, hb_key_string(key)).s, NULL);
+}
+
+/* Of keys of one sort: integers, perhaps beside other numbers, or texts. */
+static bool key_less(const void *context, const void *x, const void *y)
+{
+    const hb_trace *t = context;
+    hb_key m = *(const hb_key *)x, n = *(const hb_key *)y;
+    bool whole = hb_key_tag(m) == HB_KEY_TAG_INT && hb_key_tag(n) == HB_KEY_TAG_INT;
+    if (whole) return hb_key_value(m) < hb_key_value(n);
+    if (is_number_key(t, m)) return number_of(t, m) < number_of(t, n);
+    hb_str s = hb_trace_text(t, hb_key_string(m)), u = hb_trace_text(t, hb_key_string(n));
+    int order = memcmp(s.s, u.s, HB_MIN(s.len, u.len));
+    return order ? order < 0 : s.len < u.len;
 }
 
 /* Python sorts the pids, and cannot when they are of different sorts. */
