@@ -152,6 +152,24 @@ static void test_times_since_1970_keep_their_nanoseconds(void **state)
     hb_trace_free(&trace);
 }
 
+static void test_sums_stay_within_what_there_is(void **state)
+{
+    int64_t sum = 0;
+    (void)state;
+    hb_add_ns(&sum, 5);
+    hb_add_ns(&sum, -7);
+    assert_int_equal(sum, -2);
+    sum = INT64_MAX - 1;
+    hb_add_ns(&sum, 1);
+    assert_true(sum == INT64_MAX);
+    hb_add_ns(&sum, 1);
+    assert_true(sum == INT64_MAX);
+    hb_add_ns(&sum, INT64_MIN);
+    assert_true(sum == -1);
+    hb_add_ns(&sum, INT64_MIN);
+    assert_true(sum == INT64_MIN);
+}
+
 static void test_an_event_is_small(void **state)
 {
     (void)state;
@@ -167,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_nesting_durations),
         cmocka_unit_test(test_any_text),
         cmocka_unit_test(test_times_since_1970_keep_their_nanoseconds),
+        cmocka_unit_test(test_sums_stay_within_what_there_is),
         cmocka_unit_test(test_an_event_is_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

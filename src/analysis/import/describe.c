@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/times.h"
 #include "import/sum_counters.h"
 
 static const struct {
@@ -149,7 +150,7 @@ static void count_rows(hb_import_process *p)
         s->kernels += kernel;
         s->copies += !kernel;
         s->counters += work->num_values > 0;
-        if (kernel) s->kernel_ns += work->end - work->start;
+        if (kernel) hb_add_ns(&s->kernel_ns, work->end - work->start);
     }
     s->calls = r->calls.count;
     s->ranges = r->scopes.count;

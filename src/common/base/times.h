@@ -20,6 +20,13 @@ static inline double hb_ns_to_us(int64_t ns)
  * 1970 on until 2065. */
 #define HB_MAX_TIME_NS INT64_C(3000000000000000000)
 
+/** Adds to a sum of times, which stays within what there is: those of damaged files are each as
+ * long as times go. */
+static inline void hb_add_ns(int64_t *sum, int64_t ns)
+{
+    if (HB_UNLIKELY(__builtin_add_overflow(*sum, ns, sum))) *sum = ns < 0 ? INT64_MIN : INT64_MAX;
+}
+
 /** Whether hb_us_to_ns() takes it. */
 static inline bool hb_us_fits_ns(double us)
 {

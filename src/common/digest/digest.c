@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/times.h"
 #include "digest/digest_device.h"
 #include "rules/name_class.h"
 #include "trace/trace.h"
@@ -147,8 +148,9 @@ static void add_operator(sweep *s, const hb_trace_event *e)
     while (l->open.count && l->open.items[l->open.count - 1].end <= e->start_ns)
         l->open.count--;
     int64_t duration = e->end_ns - e->start_ns;
-    if (l->open.count) costs->items[l->open.items[l->open.count - 1].cost].self_ns -= duration;
-    costs->items[cost].self_ns += duration;
+    if (l->open.count)
+        hb_add_ns(&costs->items[l->open.items[l->open.count - 1].cost].self_ns, -duration);
+    hb_add_ns(&costs->items[cost].self_ns, duration);
     costs->items[cost].calls++;
     *HB_PUSH(s->arena, &l->open) = (open_op){e->end_ns, cost};
 }
@@ -347,7 +349,7 @@ static void add_kernel(sweep *s, const hb_trace_event *e)
     if (hb_cycle_has_gpu(e->device)) s->out->devices[e->device].has_kernels = true;
     uint32_t cost = cost_of(s, &s->kernel_of, &s->out->kernels, e);
     s->out->kernels.items[cost].calls++;
-    s->out->kernels.items[cost].self_ns += duration;
+    hb_add_ns(&s->out->kernels.items[cost].self_ns, duration);
     *HB_PUSH(s->arena, &s->out->kernel_us) = (double)duration / 1e3;
 }
 

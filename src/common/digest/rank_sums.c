@@ -5,6 +5,8 @@
  */
 #include "digest/rank_parts.h"
 
+#include "base/times.h"
+
 /* ---- roles: a sweep over time ---- */
 
 typedef struct edge {
@@ -123,7 +125,8 @@ static void take_from_outer(operator_sums *s, const hb_rank_span *span)
 {
     if (!s->open.count) return;
     const hb_rank_span *outer = &s->m->spans.items[s->open.items[s->open.count - 1]];
-    if (!outer->witness) sum_of(s, outer)->self -= HB_MIN(span->end, outer->end) - span->start;
+    if (!outer->witness)
+        hb_add_ns(&sum_of(s, outer)->self, span->start - HB_MIN(span->end, outer->end));
 }
 
 static void add_host_span(operator_sums *s, uint32_t index)
@@ -139,8 +142,8 @@ static void add_host_span(operator_sums *s, uint32_t index)
     if (span->witness) return;
     hb_rank_operator *op = sum_of(s, span);
     op->calls++;
-    op->self += span->end - span->start;
-    op->total += span->end - span->start;
+    hb_add_ns(&op->self, span->end - span->start);
+    hb_add_ns(&op->total, span->end - span->start);
 }
 
 static bool is_dearer(const void *context, const void *x, const void *y)
@@ -163,7 +166,7 @@ static void sum_operators(hb_rank_maker *m)
         if (!span->device || span->witness || span->role != HB_ROLE_KERNEL) continue;
         hb_rank_operator *kernel = sum_of(&s, span);
         kernel->calls++;
-        kernel->self += span->end - span->start;
+        hb_add_ns(&kernel->self, span->end - span->start);
         kernel->total = kernel->self;
     }
     hb_sort(&m->arena, order, count, sizeof *order, outer_before, &(by_track){m->spans.items});

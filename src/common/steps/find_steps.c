@@ -13,6 +13,7 @@
 
 #include "base/hash_map.h"
 #include "base/string_table.h"
+#include "base/times.h"
 #include "rules/name_class.h"
 #include "steps/inferred_steps.h"
 
@@ -242,10 +243,10 @@ static int64_t add_device_time(finder *f)
     while (f->source->next(f->source, &e)) {
         if (!is_work(&e)) continue;
         int64_t ns = e.end_ns - e.start_ns;
-        all += ns;
+        hb_add_ns(&all, ns);
         size_t i = HB_LOWER_BOUND(f->launches.items, f->launches.count, correlation, e.correlation);
         if (i < f->launches.count && f->launches.items[i].correlation == e.correlation)
-            f->groups.items[f->launches.items[i].group].device_ns += ns;
+            hb_add_ns(&f->groups.items[f->launches.items[i].group].device_ns, ns);
     }
     return all;
 }
@@ -331,7 +332,7 @@ static stream busiest_stream(finder *f)
         }
         if (!same) *HB_PUSH(&f->arena, &streams) = (stream){e.device, e.tid, 0};
         if (!same) at = streams.count - 1;
-        streams.items[at].busy += e.end_ns - e.start_ns;
+        hb_add_ns(&streams.items[at].busy, e.end_ns - e.start_ns);
     }
     for (uint32_t i = 0; i < streams.count; i++)
         if (streams.items[i].busy > streams.items[best].busy) best = i;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/hash_map.h"
+#include "base/times.h"
 #include "rules/name_class.h"
 #include "steps/periods.h"
 
@@ -139,7 +140,7 @@ static int64_t round_ns(const guess *g, const hb_loop *loop)
     int64_t sum = 0;
     for (uint32_t i = 0; i < loop->rounds.count; i++) {
         const hb_word_range *r = &loop->rounds.items[i];
-        sum += word(g, r->end - 1)->end_ns - word(g, r->first)->start_ns;
+        hb_add_ns(&sum, word(g, r->end - 1)->end_ns - word(g, r->first)->start_ns);
     }
     return sum / loop->rounds.count;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/hash_map.h"
+#include "base/times.h"
 #include "rules/name_class.h"
 
 enum { KERNELS_WANTED = 12, FRAMES_MOST = 128, EXACT_SIZE = 512 };
@@ -115,7 +116,7 @@ static void sum_up_works(collector *c)
     hb_sort(c->words->arena, all, c->works.count, sizeof *all, lower, NULL);
     for (uint32_t i = 0; i < c->works.count; i++) {
         if (kept && all[kept - 1].correlation == all[i].correlation)
-            all[kept - 1].ns += all[i].ns;
+            hb_add_ns(&all[kept - 1].ns, all[i].ns);
         else
             all[kept++] = all[i];
     }
@@ -293,7 +294,7 @@ static void put_in_order(collector *c)
     hb_sort(words->arena, c->waits.items, c->waits.count, sizeof(hb_step_word), earlier, NULL);
     mark_waits(c);
     for (uint32_t i = 0; i < words->items.count; i++)
-        words->work_ns += words->items.items[i].work_ns;
+        hb_add_ns(&words->work_ns, words->items.items[i].work_ns);
 }
 
 void hb_step_words_collect(hb_step_words *words, hb_source *source)
@@ -315,7 +316,7 @@ int64_t hb_step_words_work(const hb_step_words *words, hb_word_range range)
 {
     int64_t ns = 0;
     for (uint32_t i = range.first; i < range.end; i++)
-        ns += words->items.items[i].work_ns;
+        hb_add_ns(&ns, words->items.items[i].work_ns);
     return ns;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/times.h"
 #include "gpu/peaks.h"
 #include "io/number_text.h"
 #include "trace/devices.h"
@@ -72,7 +73,7 @@ hb_result hb_op_rates_collect(hb_op_rates *r, hb_source *source)
         struct hb_rated_op *op = owner_of(r, e.external_id);
         if (!op) continue;
         if (!op->ns) op->device = e.device;
-        op->ns += HB_MAX(e.end_ns - e.start_ns, 0);
+        hb_add_ns(&op->ns, HB_MAX(e.end_ns - e.start_ns, 0));
     }
     return HB_OK;
 }
