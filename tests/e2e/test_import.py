@@ -378,6 +378,18 @@ def test_names_of_processes_stand_before_their_events_or_behind(tmp_path):
         assert [(p["pid"], p["program"]) for p in told] == [(5, f"5 {ODD}"), (6, f"6 {ODD}")]
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_table_is_of_the_first_process(processes, tmp_path):
+    events = [{"ph": "X", "cat": "mine", "name": f"op{pid}", "pid": pid, "tid": 1, "ts": pid, "dur": 1, "args": {}}
+              for pid in (5, 6)[:processes]]
+    path = tmp_path / "chrome.json"
+    path.write_text(json.dumps(events))
+    done = hipboard("table", path)
+    assert "op5" in done.stdout and "op6" not in done.stdout
+    assert done.stderr == ("" if processes == 1 else f"hipboard table: {path}: the first of 2 processes; "
+                           "`hipboard import` makes a file of each\n")
+
+
 @pytest.mark.parametrize("ending", ["pftrace", "db"])
 def test_names_of_machines_are_the_same_behind_an_export(ending, tmp_path):
     program = ODD.replace(" ", "_")  # of a command line the first word
