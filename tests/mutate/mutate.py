@@ -216,7 +216,7 @@ class Asked:
             needs = [file for target in test["depends"] for file in self.copy.files.get(target, [])]
             # A program's own file is not among what it depends on.
             needs = sorted({*needs, *(self.copy.relative(part) for part in command
-                                      if part.startswith(str(self.copy.build)))})
+                                      if part.startswith(str(self.copy.build)) and Path(part).is_file())})
 
             def run():
                 self.copy.watch.forget()
@@ -292,6 +292,8 @@ class Asked:
             if time.monotonic() > until:
                 return None, count
             status, text = self.copy.ninja(self.needs[some[0]])
+            if "unknown target" in text: # else it would pass for a fault that was noticed
+                sys.exit(text)
             if not status:
                 status, text = self.copy.call([*self.command[some[0]], *some[1:]], env=self.env[some[0]],
                                               timeout=30 + 6 * sum(map(self.seconds.get, some)))
