@@ -102,6 +102,10 @@ static void what_is_wrong_is_named(void **state)
         {"{\"max_cycles\": true}", "\"max_cycles\" must be a whole number"},
         {"{\"max_disk_bytes\": -1}", "\"max_disk_bytes\" is out of range"},
         {"{\"trigger_signal\": 3000000000}", "\"trigger_signal\" is out of range"},
+        /* the largest that fits is taken, and refused for what it is */
+        {"{\"sample_hz\": 2147483647}", "sample_hz 2147483647: at most 1000 is possible"},
+        {"{\"sample_hz\": 2147483648}", "\"sample_hz\" is out of range: 2147483648"},
+        {"{\"sample_hz\": -1}", "\"sample_hz\" is out of range: -1"},
         {"{\"spool_dir\": 7}", "\"spool_dir\" must be a text"},
         {"{\"spool_dir\": \"a\\u0000b\"}", "NUL"},
         {"{\"schedule\": {\"activ\": 1}}", "\"schedule.activ\" is no option"},

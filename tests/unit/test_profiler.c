@@ -14,7 +14,9 @@
 
 #include <cmocka.h>
 
+#include "array_source.h"
 #include "forks_with_threads.h"
+#include "profiler/profiler.h"
 #include "recorded.h"
 #include "test_dir.h"
 
@@ -424,6 +426,46 @@ static void gzip_files_are_gzip(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static const char *written_beside(const char *present, const char *asked)
+{
+    static char name[400];
+    const hb_write_options options = {.trace_name = "trace"};
+    array_source source;
+    char path[400];
+    array_source_init(&source, NULL, 0);
+    for (const char *at = present; *at; at += strcspn(at, " ") + (strchr(at, ' ') != NULL)) {
+        snprintf(name, sizeof name, "%.*s.pt.trace.json", (int)strcspn(at, " "), at);
+        fclose(fopen(in_dir(name), "w"));
+    }
+    snprintf(path, sizeof path, "%s/%s", dir, asked);
+    hb_result result = hb_write_trace_new(&source.source, path, &options, NULL);
+    struct stat st;
+    bool whole = result == HB_OK && stat(path, &st) == 0 && st.st_size > 0;
+    assert_true(whole || result == HB_ERROR_STATE);
+    snprintf(name, sizeof name, "%s", whole ? strrchr(path, '/') + 1 : "refused");
+    char command[500];
+    snprintf(command, sizeof command, "rm -f '%s'/*.pt.trace.json*", dir);
+    assert_int_equal(system(command), 0);
+    return name;
+}
+
+/* Another container's of that name stays: the next free nanosecond is taken, of the name's end. */
+static void a_name_that_is_taken_is_counted_up(void **state)
+{
+    (void)state;
+#define JSON ".pt.trace.json"
+    assert_string_equal(written_beside("", "w.17" JSON), "w.17" JSON);
+    assert_string_equal(written_beside("w.17", "w.17" JSON), "w.18" JSON);
+    assert_string_equal(written_beside("w.17 w.18", "w.17" JSON), "w.19" JSON);
+    assert_string_equal(written_beside("w.19", "w.19" JSON), "w.20" JSON);
+    assert_string_equal(written_beside("w.1998 w.1999", "w.1998" JSON), "w.2000" JSON);
+    assert_string_equal(written_beside("w.99", "w.99" JSON), "refused"); /* no such time */
+    assert_string_equal(written_beside("w9", "w" JSON), "w" JSON);
+    assert_string_equal(written_beside("w", "w" JSON), "refused"); /* it has no number */
+    assert_string_equal(written_beside("w" JSON ".5", "w" JSON ".5" JSON), "w" JSON ".6" JSON);
+#undef JSON
+}
+
 static void expect_refusal(const hb_profiler_options *o, const char *why)
 {
     hb_profiler *prof = hb_profiler_create(o);
@@ -764,6 +806,7 @@ int main(void)
         cmocka_unit_test(chained_tensorboard_handlers_are_checked_and_write_both),
         cmocka_unit_test(each_cycle_is_a_file_named_as_torch_names_it),
         cmocka_unit_test(gzip_files_are_gzip),
+        cmocka_unit_test(a_name_that_is_taken_is_counted_up),
         cmocka_unit_test(an_option_that_cannot_be_is_refused),
         cmocka_unit_test(a_worker_name_with_a_slash_is_refused),
         cmocka_unit_test(an_unwritable_path_is_said_and_the_data_kept),
