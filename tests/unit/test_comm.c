@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "program.h"
+#include "record/communication.h"
 #include "written_trace.h"
 
 enum { RANKS = 4, GRADIENTS = 100 };
@@ -291,6 +292,33 @@ static void groups_run_out_without_being_mistaken(void **state)
     assert_true(hb_comm_group_make(NULL) == HB_COMM_UNKNOWN);
 }
 
+static bool reads_group(const char *text, int64_t size, const char *ranks)
+{
+    hb_comm_group_words words;
+    if (!hb_comm_group_read((hb_str){text, text ? (uint32_t)strlen(text) : 0}, &words))
+        return false;
+    assert_int_equal(words.size, size);
+    assert_int_equal(words.ranks.len, strlen(ranks));
+    assert_memory_equal(words.ranks.s, ranks, words.ranks.len);
+    return true;
+}
+
+/* Name, description, size and ranks; a text without a size is no group's. */
+static void texts_of_groups_are_read_or_are_none(void **state)
+{
+    (void)state;
+    assert_true(reads_group("a\tb\t2\t[1, 3]", 2, "[1, 3]"));
+    assert_true(reads_group("\t\t1", 1, ""));
+    assert_true(reads_group("a\tb\t00000000000000000000007\t[]", 7, "[]"));
+    assert_false(reads_group("a\tb\t000000000000000000000007\t[]", 7, "[]"));
+    assert_false(reads_group("a\tb\t\t[1]", 0, ""));
+    assert_false(reads_group("a\tb\t0\t[1]", 0, ""));
+    assert_false(reads_group("a\tb\tx\t[1]", 0, ""));
+    assert_false(reads_group("a\tb", 0, ""));
+    assert_false(reads_group("", 0, ""));
+    assert_false(reads_group(NULL, 0, ""));
+}
+
 /* "name id b|e" of each end of an arrow, in the order of the cycle. */
 static bool note_flow(const hb_event *e, void *text)
 {
@@ -459,6 +487,7 @@ int main(void)
         IN_DIR(kineto_s_dialect_has_operators),
         IN_DIR(external_ids_are_all_different),
         IN_DIR(each_type_has_torch_s_name_and_its_size),
+        cmocka_unit_test(texts_of_groups_are_read_or_are_none),
         IN_DIR(groups_run_out_without_being_mistaken),
         cmocka_unit_test(beside_rccl_others_have_no_annotation),
         cmocka_unit_test(odd_clocks_are_refused),
