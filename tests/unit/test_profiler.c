@@ -433,8 +433,10 @@ static const char *written_beside(const char *present, const char *asked)
     array_source source;
     char path[400];
     array_source_init(&source, NULL, 0);
-    for (const char *at = present; *at; at += strcspn(at, " ") + (strchr(at, ' ') != NULL)) {
-        snprintf(name, sizeof name, "%.*s.pt.trace.json", (int)strcspn(at, " "), at);
+    char all[100], *rest = all;
+    snprintf(all, sizeof all, "%s", present);
+    for (char *one; (one = strtok_r(rest, " ", &rest));) {
+        snprintf(name, sizeof name, "%s.pt.trace.json", one);
         fclose(fopen(in_dir(name), "w"));
     }
     snprintf(path, sizeof path, "%s/%s", dir, asked);
