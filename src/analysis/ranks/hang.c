@@ -142,7 +142,7 @@ void hb_study_write_hang(hb_rank_study *s, hb_buf *out)
     if (!count) hb_buf_str(out, "no rank was in a collective\n");
     for (uint32_t i = 0; i < count && i < MOST; i++) {
         const hb_stand *x = &all[i];
-        hb_str name = x->description.len ? x->description : x->group;
+        hb_str name = hb_communicator_name(x->group, x->description);
         hb_buf_printf(out, "%.*s number %lld of %.*s: %u of %u ranks are in it",
                       (int)x->operation.len, x->operation.s, (long long)x->sequence,
                       (int)HB_MIN(name.len, 60u), name.s, x->inside, x->known);

@@ -360,17 +360,11 @@ static void check_group(hb_rank_study *s, group_ways *g)
                   holes ? ": without numbers (Seq) not to be matched, left out" : "");
 }
 
-static hb_str shown_operation(hb_str operation)
-{
-    return (hb_str){operation.s, HB_MIN(operation.len, 30u)};
-}
-
 void hb_study_tell_mismatches(hb_rank_study *s)
 {
     for (uint32_t i = 0; i < s->mismatches.count; i++) {
         const hb_mismatch *x = &s->mismatches.items[i];
-        hb_str name = x->description.len ? x->description : x->group;
-        hb_str one = shown_operation(x->operation), other = shown_operation(x->other);
+        hb_str name = hb_communicator_name(x->group, x->description);
         if (!name.len) name = HB_STR("default");
         char more[60] = "";
         if (x->numbers > 1)
@@ -378,10 +372,11 @@ void hb_study_tell_mismatches(hb_rank_study *s)
         hb_study_note(s,
                       "ranks call different collectives: number %lld of %.*s is %.*s of rank %lld "
                       "(%u rank%s), %.*s of rank %lld (%u)%s",
-                      (long long)x->sequence, (int)HB_MIN(name.len, 30u), name.s, (int)one.len,
-                      one.s, (long long)s->ranks[x->rank].rank, x->ranks, hb_plural(x->ranks),
-                      (int)other.len, other.s, (long long)s->ranks[x->other_rank].rank,
-                      x->other_ranks, more);
+                      (long long)x->sequence, (int)HB_MIN(name.len, 30u), name.s,
+                      (int)HB_MIN(x->operation.len, 30u), x->operation.s,
+                      (long long)s->ranks[x->rank].rank, x->ranks, hb_plural(x->ranks),
+                      (int)HB_MIN(x->other.len, 30u), x->other.s,
+                      (long long)s->ranks[x->other_rank].rank, x->other_ranks, more);
     }
 }
 

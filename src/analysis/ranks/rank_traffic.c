@@ -19,11 +19,6 @@ static const char *text_of(hb_rank_study *s, hb_str text)
     return copy;
 }
 
-static hb_str name_of(hb_str group, hb_str description)
-{
-    return description.len ? description : group;
-}
-
 static void add(hb_rank_traffic *to, int64_t bytes, int64_t ns)
 {
     to->calls++;
@@ -87,7 +82,7 @@ static void add_group(counting *c, uint32_t first, const hb_rank_digest *d,
                       const hb_rank_group *group)
 {
     hb_rank_entry entry;
-    hb_str name = name_of(group->name, group->description);
+    hb_str name = hb_communicator_name(group->name, group->description);
     hb_rank_walk walk = hb_rank_walk_group(d, group);
     while (hb_rank_next(&walk, &entry))
         add(collective_of(c, first, d->rank, entry.operation, name), entry.bytes,

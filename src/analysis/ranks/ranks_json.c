@@ -65,7 +65,7 @@ static void put_mismatches(hb_emitter *out, const hb_rank_study *s)
     for (uint32_t i = 0; i < s->mismatches.count; i++) {
         const hb_mismatch *x = &s->mismatches.items[i];
         hb_emit_open(out, '{');
-        put_str(out, "communicator", x->description.len ? x->description : x->group);
+        put_str(out, "communicator", hb_communicator_name(x->group, x->description));
         put_float(out, "number", (double)x->sequence);
         put_str(out, "collective", x->operation);
         put_float(out, "rank", (double)s->ranks[x->rank].rank);
@@ -257,7 +257,7 @@ static void put_stands(hb_emitter *out, hb_rank_study *s)
     for (uint32_t i = 0; i < count; i++) {
         const hb_stand *x = &stands[i];
         hb_emit_open(out, '{');
-        put_str(out, "communicator", x->description.len ? x->description : x->group);
+        put_str(out, "communicator", hb_communicator_name(x->group, x->description));
         put_str(out, "call", x->operation);
         put_float(out, "number", (double)x->sequence);
         put_float(out, "inside", x->inside);

@@ -227,6 +227,12 @@ typedef struct hb_stand {
     HB_VEC(hb_str) other;                 /* ... which is this */
 } hb_stand;
 
+/** What a communicator is called: its description, if it has one. */
+static inline hb_str hb_communicator_name(hb_str group, hb_str description)
+{
+    return description.len ? description : group;
+}
+
 /** Of each communicator that a rank waits in; in study->results. */
 hb_stand *hb_study_stands(hb_rank_study *study, uint32_t *count);
 void hb_study_write_hang(hb_rank_study *study, hb_buf *out);

@@ -135,7 +135,7 @@ static int64_t size_class(int64_t bytes)
 
 static hb_str shown_group(const hb_meeting *m)
 {
-    return m->description.len ? m->description : m->group;
+    return hb_communicator_name(m->group, m->description);
 }
 
 static bool same(hb_str a, hb_str b)
@@ -426,7 +426,7 @@ static void match_message(matching *m, const channel_end *to, const channel_end 
                           const hb_rank_message *sent, const hb_rank_message *got)
 {
     hb_rank_study *s = m->s;
-    hb_str name = to->channel->description.len ? to->channel->description : to->channel->group;
+    hb_str name = hb_communicator_name(to->channel->group, to->channel->description);
     hb_rank_part *sender = &s->ranks[from->cycle->rank].part;
     hb_rank_part *receiver = &s->ranks[to->cycle->rank].part;
     double late = (double)(HB_MIN(sent->start, got->wait_end) - got->wait_start);
