@@ -2,7 +2,6 @@
  *
  * The formats, and how a file's is found: by its content alone.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/files.h"
