@@ -128,9 +128,8 @@ static inline void wire_put_changed(wire_out *out, const uint8_t *p, const wire_
                                     const wire_field *other, unsigned seed)
 {
     uint64_t tag, now = 0;
-    size_t end = wire_varint(p, f->from, f->value, &tag);
     uint8_t text[64];
-    (void)end;
+    (void)wire_varint(p, f->from, f->value, &tag);
     switch (seed % 8) {
     case 0: return; /* left out */
     case 1:

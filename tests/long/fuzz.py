@@ -55,17 +55,18 @@ def seed(target):
 def most_bytes(target):
     """Longer inputs would be cut: none of the tree's is."""
     sizes = [path.stat().st_size for path in (SEEDS / SEED_OF.get(target, target)).glob("*")]
-    return max(8192, *(size + size // 4 for size in sizes), 0)
+    return max([8192, *(size + size // 4 for size in sizes)])
 
 
 def save(target):
     """The fewest of its inputs that reach what all of them reach, beside those of the tree, as an
     archive that is the same for the same inputs."""
+    corpus = seed(target) # else what another machine learned would be lost
     LEARNED.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as least:
         seeds = SEEDS / SEED_OF.get(target, target)
         command = [BUILD / f"fuzz_{target}", "-set_cover_merge=1", f"-max_len={most_bytes(target)}", "-timeout=60",
-                   "-rss_limit_mb=4096", least, *([seeds] if seeds.exists() else []), KEPT / target]
+                   "-rss_limit_mb=4096", least, *([seeds] if seeds.exists() else []), corpus]
         subprocess.run([*map(str, command)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         known = {path.read_bytes() for path in seeds.glob("*")}
         paths = [path for path in sorted(pathlib.Path(least).iterdir()) if path.read_bytes() not in known]
@@ -155,30 +156,10 @@ def total_cpu():
     return sum(int(row["cpu_s"]) for row in history())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--minutes", type=float, default=30, help="of all targets together")
-    parser.add_argument("--quiet", type=float, default=30,
-                        help="minutes of CPU without a new edge after which a target is done")
-    parser.add_argument("--save", action="store_true", help="what was learned, into the tree")
-    parser.add_argument("target", nargs="*")
-    given = parser.parse_args()
-    chosen = given.target or targets()
-    unknown = [target for target in chosen if target not in targets()]
-    if unknown:
-        print(f"no target {', '.join(unknown)}; there are: {' '.join(targets())}", file=sys.stderr)
-        return 2
-    left = {target: given.quiet * 60 - quiet_so_far(target) for target in chosen}
-    done = [target for target in chosen if left[target] <= 0]
-    chosen = [target for target in chosen if left[target] > 0]
-    if done:
-        print(f"nothing new in {given.quiet:g} minutes of CPU: {' '.join(done)}")
-    if not chosen:
-        return 0
-    subprocess.run(["ninja", "-C", BUILD.parents[1], *(f"tests/fuzz/fuzz_{t}" for t in chosen)],
-                   check=True, stdout=subprocess.DEVNULL)
+def run_all(chosen, left, minutes):
+    """Whether one of them fell over."""
     workers = min(os.cpu_count() or 1, len(chosen))
-    seconds = max(1, int(given.minutes * 60 * workers / len(chosen)))
+    seconds = max(1, int(minutes * 60 * workers / len(chosen)))
     print(f"{'target':12} {'executions':>11} {'edges':>7} {'CPU s':>6} {'no new edge for':>20}  findings", flush=True)
     failed = False
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
@@ -192,12 +173,43 @@ def main():
                 print(f"    {text}", flush=True)
             failed |= bool(result["findings"])
     print(f"{total_cpu() / 3600:.2f} CPU hours in all, with the runs before ({KEPT}/history.tsv)")
-    if given.save:
-        for target in given.target or targets():
-            count = save(target)
-            size = (LEARNED / f"{target}.tar.xz").stat().st_size
-            print(f"{target:12} {count:,} inputs, {size:,} bytes", flush=True)
+    return failed
+
+
+def save_all(asked):
+    for target in asked:
+        count = save(target)
+        size = (LEARNED / f"{target}.tar.xz").stat().st_size
+        print(f"{target:12} {count:,} inputs, {size:,} bytes", flush=True)
+    if history():
         shutil.copy(KEPT / "history.tsv", LEARNED / "history.tsv")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--minutes", type=float, default=30, help="of all targets together")
+    parser.add_argument("--quiet", type=float, default=30,
+                        help="minutes of CPU without a new edge after which a target is done")
+    parser.add_argument("--save", action="store_true", help="what was learned, into the tree")
+    parser.add_argument("target", nargs="*")
+    given = parser.parse_args()
+    asked = given.target or targets()
+    unknown = [target for target in asked if target not in targets()]
+    if unknown:
+        print(f"no target {', '.join(unknown)}; there are: {' '.join(targets())}", file=sys.stderr)
+        return 2
+    left = {target: given.quiet * 60 - quiet_so_far(target) for target in asked}
+    done = [target for target in asked if left[target] <= 0]
+    chosen = [target for target in asked if left[target] > 0]
+    if done:
+        print(f"nothing new in {given.quiet:g} minutes of CPU: {' '.join(done)}")
+    wanted = asked if given.save else chosen
+    if wanted:
+        subprocess.run(["ninja", "-C", BUILD.parents[1], *(f"tests/fuzz/fuzz_{t}" for t in wanted)],
+                       check=True, stdout=subprocess.DEVNULL)
+    failed = bool(chosen) and run_all(chosen, left, given.minutes)
+    if given.save:
+        save_all(asked)
     return int(failed)
 
 
