@@ -16,12 +16,14 @@
 static sem_t may_end;
 
 static atomic_bool all_may_end;
+static atomic_int num_ended;
 
 static void run_until_told(const simhsa_dispatch *d)
 {
     (void)d;
     while (!atomic_load(&all_may_end) && sem_wait(&may_end) != 0)
         continue;
+    atomic_fetch_add(&num_ended, 1);
 }
 
 static bool is_hooked(void)
@@ -256,14 +258,17 @@ static void the_program_goes_on_after_stop_has_given_up(void **state)
     hipStream_t streams[] = {NULL, *state};
     o.spool_dir = "";
     for (int i = 0; i < 2; i++) {
+        int before = atomic_load(&num_ended);
         hb_profiler *prof = hb_profiler_create(&o);
         assert_int_equal(hb_profiler_start(prof), HB_OK);
         HIP_OK(launch_vadd(0, 1, NULL, streams[i]));
         cJSON *trace = capture_stop(prof);
+        assert_int_equal(atomic_load(&num_ended), before);
         HIP_OK(launch_vadd(0, 1, NULL, streams[i]));
         sem_post(&may_end);
         sem_post(&may_end);
         HIP_OK(hipDeviceSynchronize());
+        assert_int_equal(atomic_load(&num_ended), before + 2);
         assert_int_equal(count_events(trace, "kernel", "vadd"), 0);
         cJSON_Delete(trace);
     }

@@ -14,7 +14,14 @@
 #define JUMPS       __attribute__((disable_sanitizer_instrumentation))
 #define JUMP_TO(fn) __attribute__((musttail)) return fn
 #else
-#define JUMPS       __attribute__((optimize("O2"), no_sanitize("address", "thread", "undefined")))
+/* Marks of what is executed (-fsanitize-coverage) would stand between the call and the return. */
+#if __has_attribute(no_sanitize_coverage)
+#define UNMARKED no_sanitize_coverage
+#else
+#define UNMARKED
+#endif
+#define JUMPS \
+    __attribute__((optimize("O2"), no_sanitize("address", "thread", "undefined"), UNMARKED))
 #define JUMP_TO(fn) return fn
 #endif
 
