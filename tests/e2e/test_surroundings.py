@@ -92,6 +92,14 @@ def test_a_program_with_address_checks_runs_and_is_recorded(programs, tmp_path):
     assert done.returncode == 66 and "heap-buffer-overflow" in done.stderr
 
 
+@pytest.mark.parametrize("patience", ["soon", "-1", "5s", ""])
+def test_a_patience_that_is_none_is_told(programs, tmp_path, patience):
+    done = hipboard("record", "-o", tmp_path, "--", programs / "marks", env=dict(os.environ, HIPBOARD_GPU_PATIENCE=patience))
+    told = f"HIPBOARD_GPU_PATIENCE is '{patience}', not a number of seconds: 30 is taken"
+    assert done.returncode == 0 and (told in done.stderr if patience else done.stderr == "")
+    assert len(traces(tmp_path)) == 1
+
+
 @needs_root
 def test_after_chroot_the_trace_is_where_it_was_to_be(programs, tmp_path):
     jail = tmp_path / "jail"

@@ -504,6 +504,48 @@ static void a_pool_of_the_programs_own_counts_while_it_is_there(void **state)
     cJSON_Delete(trace);
 }
 
+static double reserved_now(hipMemPool_t pool)
+{
+    uint64_t bytes = 0;
+    HIP_OK(hipMemPoolGetAttribute(pool, hipMemPoolAttrReservedMemCurrent, &bytes));
+    return (double)bytes;
+}
+
+/* What the others keep stays. */
+static void a_pool_that_is_destroyed_keeps_nothing(void **state)
+{
+    (void)state;
+    enum { POOLS = 3 };
+    void *a, *plain;
+    hipMemPool_t pools[POOLS];
+    hipStream_t stream;
+    hipMemPoolProps props = {.allocType = hipMemAllocationTypePinned,
+                             .location = {hipMemLocationTypeDevice, 0}};
+    HIP_OK(hipStreamCreate(&stream));
+    for (int i = 0; i < POOLS; i++)
+        HIP_OK(hipMemPoolCreate(&pools[i], &props));
+    hb_profiler *prof = capture_start(0);
+    for (int i = 0; i < POOLS; i++) {
+        HIP_OK(hipMallocFromPoolAsync(&a, 1 << 20, pools[i], stream));
+        HIP_OK(hipFreeAsync(a, stream));
+    }
+    HIP_OK(hipMemPoolDestroy(pools[1]));
+    double kept_by_two = reserved_now(pools[0]) + reserved_now(pools[2]);
+    HIP_OK(hipMalloc(&plain, 4096));
+    HIP_OK(hipMemPoolDestroy(pools[0]));
+    HIP_OK(hipFree(plain)); /* which may give back what is kept */
+    double kept_by_one = reserved_now(pools[2]);
+    cJSON *trace = capture_stop(prof);
+    if (metadata_says(trace, "hipboard_hip_backend", "tracer-hook")) {
+        const cJSON *made = nth_event(trace, "cpu_instant_event", "[memory]", 2 * POOLS);
+        const cJSON *freed = nth_event(trace, "cpu_instant_event", "[memory]", 2 * POOLS + 1);
+        assert_true(arg(made, "Total Reserved") == 4096 + kept_by_two);
+        assert_true(arg(freed, "Total Reserved") == kept_by_one);
+    }
+    cJSON_Delete(trace);
+    HIP_OK(hipMemPoolDestroy(pools[2]));
+}
+
 /* Of microseconds since 1970 a double holds quarters, each rounded by itself. */
 static bool lies_within(const cJSON *instant, const cJSON *call)
 {
@@ -563,6 +605,39 @@ static void memory_adds_up(void **state)
 }
 
 /* A handle that comes back as another device's stream. */
+/* Where one that is gone stood, another one may be made: it has its own name. */
+static void a_kernel_in_the_place_of_an_unloaded_one_has_its_own_name(void **state)
+{
+    (void)state;
+    enum { TRIES = 200 };
+    int n = 256;
+    float *data, factor = 2;
+    void *of_vadd[] = {&data, &data, &data, &n}, *of_scale[] = {&data, &factor, &n};
+    HIP_OK(hipMalloc((void **)&data, 256 * sizeof *data));
+    hb_profiler *prof = capture_start(HB_ACTIVITY_HIP);
+    hipModule_t module = load_module();
+    hipFunction_t vadd = get_kernel(module, "vadd"), scale = NULL;
+    HIP_OK(launch(vadd, 256, NULL, of_vadd));
+    HIP_OK(hipDeviceSynchronize());
+    HIP_OK(hipModuleUnload(module));
+    hipModule_t others[TRIES];
+    int tries = 0;
+    while (tries < TRIES && scale != vadd) {
+        others[tries] = load_module();
+        scale = get_kernel(others[tries++], "scale");
+    }
+    bool same_place = scale == vadd;
+    if (same_place) HIP_OK(launch(scale, 256, NULL, of_scale));
+    HIP_OK(hipDeviceSynchronize());
+    while (tries)
+        HIP_OK(hipModuleUnload(others[--tries]));
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
+    assert_int_equal(count_events(trace, "kernel", "scale"), same_place);
+    cJSON_Delete(trace);
+    HIP_OK(hipFree(data));
+}
+
 static void streams_are_of_the_device_that_made_them(void **state)
 {
     (void)state;
@@ -701,6 +776,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_has_its_launch_device_and_operator),
+        cmocka_unit_test(a_kernel_in_the_place_of_an_unloaded_one_has_its_own_name),
         cmocka_unit_test(streams_are_of_the_device_that_made_them),
         cmocka_unit_test(kernels_show_what_they_take),
         cmocka_unit_test(graphs_give_their_kernels_to_the_launch),
@@ -713,6 +789,7 @@ int main(void)
         cmocka_unit_test(pools_and_managed_memory_add_up),
         cmocka_unit_test(pools_reserve_more_than_is_allocated),
         cmocka_unit_test(a_pool_of_the_programs_own_counts_while_it_is_there),
+        cmocka_unit_test(a_pool_that_is_destroyed_keeps_nothing),
         cmocka_unit_test(memory_adds_up),
         cmocka_unit_test(each_cycle_has_its_own),
         cmocka_unit_test(sampling_times_some_kernels_and_keeps_all_calls),

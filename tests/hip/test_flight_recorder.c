@@ -97,6 +97,29 @@ static void a_call_that_fails_has_it_written(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* Where not every kernel is timed, the trace says so: sums are multiplied by it. */
+static void what_is_sampled_says_so(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.ring_ns = 60 * INT64_C(1000000000);
+    o.kernel_sampling = 4;
+    hb_profiler *prof = start_with(o);
+    for (int i = 0; i < 8; i++)
+        HIP_OK(launch_vadd(0, 1, NULL, NULL));
+    HIP_OK(hipDeviceSynchronize());
+    assert_int_equal(hb_profiler_dump(prof, "now"), HB_OK);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    cJSON *trace = nth_trace(0);
+    assert_non_null(trace);
+    bool sampled = number_of(trace, "hipboard_kernel_sampling") == 4;
+    assert_int_equal(sampled, count_events(trace, "kernel", "vadd") == 2);
+    assert_true(sampled || count_events(trace, "kernel", "vadd") == 8);
+    assert_int_equal(count_events(trace, "Runtime", "hipModuleLaunchKernel"), 8);
+    cJSON_Delete(trace);
+    hb_profiler_destroy(prof);
+}
+
 static atomic_bool takes_long;
 
 static void run_kernel(const simhsa_dispatch *d)
@@ -167,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_call_that_fails_has_it_written, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_is_sampled_says_so, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(not_ready_is_no_failure, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(every_call_shows_where_it_was_made, make_dir, remove_dir),
     };

@@ -228,16 +228,38 @@ static void stop_does_not_wait_for_what_was_not_asked_about(void **state)
     cJSON_Delete(trace);
 }
 
-/* The kernel ends only when the program goes on. */
+/* The stop, with what it writes to stderr. */
+static cJSON *capture_stop_and_hear(hb_profiler *prof, char *said, size_t room)
+{
+    char path[] = "/tmp/hipboard-late-XXXXXX";
+    int file = mkstemp(path), before = dup(STDERR_FILENO);
+    assert_true(file >= 0 && before >= 0 && dup2(file, STDERR_FILENO) >= 0);
+    cJSON *trace = capture_stop(prof);
+    dup2(before, STDERR_FILENO);
+    ssize_t bytes = pread(file, said, room - 1, 0);
+    assert_true(bytes >= 0);
+    said[bytes] = '\0';
+    fputs(said, stderr);
+    unlink(path);
+    close(before);
+    close(file);
+    return trace;
+}
+
+/* The kernel ends only when the program goes on. Who waits for long is told for what. */
 static void stop_does_not_wait_for_ever_and_says_what_is_missing(void **state)
 {
     (void)state;
+    char said[1024];
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     o.spool_dir = "";
+    setenv("HIPBOARD_GPU_PATIENCE", "3", 1);
     hb_profiler *prof = hb_profiler_create(&o);
     assert_int_equal(hb_profiler_start(prof), HB_OK);
     HIP_OK(launch_vadd(0, 1, NULL, NULL));
-    cJSON *trace = capture_stop(prof);
+    cJSON *trace = capture_stop_and_hear(prof, said, sizeof said);
+    assert_non_null(strstr(said, "waiting for GPUs: 1 piece of their work is not reported yet; at "
+                                 "most 3 s after each report (HIPBOARD_GPU_PATIENCE; said once)"));
     sem_post(&may_end);
     HIP_OK(hipDeviceSynchronize());
     assert_int_equal(count_events(trace, "kernel", "vadd"), 0);

@@ -396,8 +396,9 @@ static void settle(const hb_session *session)
     }
     hb_late_close(session);
     if (wants.missing)
-        hb_warn("%llu pieces of device work of a cycle were not reported by the HIP runtime",
-                (unsigned long long)wants.missing);
+        hb_warn("%llu piece%s of device work of a cycle %s not reported by the HIP runtime",
+                (unsigned long long)wants.missing, hb_plural(wants.missing),
+                wants.missing == 1 ? "was" : "were");
 }
 
 void hb_device_settle(const hb_session *session)

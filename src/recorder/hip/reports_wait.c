@@ -33,9 +33,10 @@ static void tell_waiting(uint64_t missing, int patience)
 {
     static _Atomic bool told;
     if (!atomic_exchange(&told, true))
-        hb_warn("waiting for GPUs: %llu pieces of their work are not reported yet; at most %d s "
+        hb_warn("waiting for GPUs: %llu piece%s of their work %s not reported yet; at most %d s "
                 "after each report (HIPBOARD_GPU_PATIENCE; said once)",
-                (unsigned long long)missing, patience / 1000);
+                (unsigned long long)missing, hb_plural(missing), missing == 1 ? "is" : "are",
+                patience / 1000);
 }
 
 bool hb_reports_wait(const hb_late_wants *wants, int *idle_ms)

@@ -217,6 +217,25 @@ hipError_t hipMalloc(void **ptr, size_t size)
     return leave(call, *ptr ? hipSuccess : hipErrorOutOfMemory);
 }
 
+/* Rows of whole 256 bytes. */
+hipError_t hipMallocPitch(void **ptr, size_t *pitch, size_t width, size_t height)
+{
+    CALL(hipMallocPitch, void **ptr; size_t * pitch; size_t width, height);
+    args.ptr = ptr;
+    args.pitch = pitch;
+    args.width = width;
+    args.height = height;
+    ENTER(hipMallocPitch);
+    size_t row = (width + 255) / 256 * 256, size = row * height;
+    size_t *block = width < (size_t)1 << 32 ? malloc(size + 2 * sizeof *block) : NULL;
+    if (block) {
+        *block = size;
+        *pitch = row;
+    }
+    *ptr = block ? block + 2 : NULL;
+    return leave(call, *ptr ? hipSuccess : hipErrorOutOfMemory);
+}
+
 hipError_t hipFree(void *ptr)
 {
     CALL(hipFree, void *ptr);

@@ -256,6 +256,7 @@ static const function hip_functions[] = {
     {166, "hipGraphLaunch"},
     {214, "hipLaunchKernel"},
     {215, "hipMalloc"},
+    {224, "hipMallocPitch"},
     {268, "hipMemcpyAsync"},
     {293, "hipMemsetAsync"},
     {308, "hipModuleLaunchKernel"},

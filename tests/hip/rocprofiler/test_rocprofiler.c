@@ -279,6 +279,7 @@ static void calls_have_their_arguments_and_errors(void **state)
     HIP_OK(launch_by_host(kernel, 3, 256, stream));
     HIP_OK(hipMemsetAsync(data, 0, 1000, NULL));
     HIP_OK(hipMemcpyAsync(host, data, 100, hipMemcpyDeviceToHost, stream));
+    HIP_OK(hipMemcpyAsync(data, (char *)data + 2048, 500, hipMemcpyDeviceToDevice, stream));
     HIP_OK(hipStreamSynchronize(stream));
     HIP_OK(hipFree(data));
     cJSON *trace = stop(prof);
@@ -302,6 +303,9 @@ static void calls_have_their_arguments_and_errors(void **state)
     assert_int_equal(arg(e, "stream"), 1);
     e = nth_event(trace, "gpu_memcpy", "Memcpy DtoH (Device -> Host)", 0);
     assert_int_equal(arg(e, "bytes"), 100);
+    e = nth_event(trace, "gpu_memcpy", "Memcpy DtoD (Device -> Device)", 0);
+    assert_int_equal(arg(e, "bytes"), 500);
+    assert_int_equal(count_events(trace, "gpu_memcpy", NULL), 3);
     /* The runtime's own kernel does it. */
     e = nth_event(trace, "gpu_memset", NULL, 0);
     assert_int_equal(arg(e, "bytes"), 1000);
@@ -312,6 +316,28 @@ static void calls_have_their_arguments_and_errors(void **state)
     assert_int_equal(count_events(trace, "cpu_instant_event", "[OutOfMemory]"), 1);
     assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
     assert_int_equal(number_of(trace, "hip_runtime_version"), 70051831);
+    cJSON_Delete(trace);
+}
+
+/* Rows are as long as the runtime makes them; where there is no memory, as is asked for. */
+static void pitched_memory_has_the_bytes_of_its_rows(void **state)
+{
+    (void)state;
+    void *data, *none;
+    size_t pitch = 0;
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipMallocPitch(&data, &pitch, 100, 8));
+    assert_int_equal(pitch, 256);
+    HIP_IS(hipErrorOutOfMemory, hipMallocPitch(&none, &pitch, (size_t)1 << 40, 2));
+    HIP_OK(hipFree(data));
+    cJSON *trace = stop(prof);
+    static const double bytes[] = {256 * 8, -256 * 8};
+    assert_int_equal(count_events(trace, "cpu_instant_event", "[memory]"), 2);
+    for (int i = 0; i < 2; i++)
+        assert_true(arg(nth_event(trace, "cpu_instant_event", "[memory]", i), "Bytes") == bytes[i]);
+    assert_int_equal(count_events(trace, "cpu_instant_event", "[OutOfMemory]"), 1);
+    const cJSON *oom = nth_event(trace, "cpu_instant_event", "[OutOfMemory]", 0);
+    assert_true(arg(oom, "Bytes") == 0x1p41);
     cJSON_Delete(trace);
 }
 
@@ -611,6 +637,7 @@ static const scenario scenarios[] = {
     SCENARIO(kernels_of_libraries_and_given_addresses_are_seen),
     SCENARIO(launches_by_a_structure_show_what_is_in_it),
     SCENARIO(functions_that_are_not_known_may_launch),
+    SCENARIO(pitched_memory_has_the_bytes_of_its_rows, "FAKE_ROCPROFILER_VERSION=1.0.0"),
     SCENARIO(graphs_show_all_their_kernels_each_time, "FAKE_ROCPROFILER_VERSION=1.1.0"),
     SCENARIO(work_is_on_the_device_as_hip_counts, "FAKE_HIP_ORDER=6,1,3"),
     SCENARIO(nothing_is_recorded_between_sessions, "FAKE_ROCPROFILER_VERSION=0.4.0"),
