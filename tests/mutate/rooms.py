@@ -40,7 +40,7 @@ ROOMS = {
     "telemetry": ["test_telemetry.py"],
     "tfevents": WRITTEN,
     "summary": [*RECORDED, "test_memory.py", "test_profile_summary.py"],
-    "profiler": [*RECORDED, "test_surroundings.py", "test_launch.py", "test_rccl.py"],
+    "profiler": [*RECORDED, "test_surroundings.py", "test_launch.py", "test_rccl.py", "test_rank_files.py"],
     # analysis
     "read": ["test_odd_files.py", "test_check.py", "test_commands.py", "test_convert.py",
              "test_texts.py", "test_query_property.py"],

@@ -2,13 +2,18 @@
  *
  * A rank as launchers tell it, the names of its traces, and what is said of backends.
  */
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -348,6 +353,55 @@ static void nodes_that_are_many_begin_at_moments_of_their_own(void **state)
         assert_in_range(in_part[part], NODES / PARTS / 2, NODES / PARTS * 2);
 }
 
+/* In place of the C library's, also for hipboard: another machine's directory. */
+int statfs(const char *path, struct statfs *fs)
+{
+    *fs = (struct statfs){.f_type =
+                              strncmp(path, "/far", 4) == 0 ? NFS_SUPER_MAGIC : EXT4_SUPER_MAGIC};
+    return 0;
+}
+
+enum { A_NODES_WRITERS = 4 };
+
+static atomic_bool fifth_writes;
+
+static void *write_as_the_fifth(void *arg)
+{
+    (void)arg;
+    int turn = hb_write_turn_take("/far/logs/w.pt.trace.json");
+    atomic_store(&fifth_writes, true);
+    bool own = turn >= 0 && fcntl(turn, F_GETFD) == FD_CLOEXEC;
+    hb_write_turn_give(turn);
+    return (void *)(intptr_t)own;
+}
+
+/* Ranks of other tests, and of the user's jobs, are counted as well. */
+static void four_of_a_node_write_far_away_at_a_time(void **state)
+{
+    int turns[A_NODES_WRITERS];
+    pthread_t fifth;
+    void *own;
+    (void)state;
+    assert_int_equal(hb_write_turn_take("/far/logs/w.pt.trace.json"), -1); /* no job */
+    setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+    setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+    assert_int_equal(hb_write_turn_take("/far/logs/w.pt.trace.json"), -1);
+    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+    assert_int_equal(hb_write_turn_take("/near/logs/w.pt.trace.json"), -1);
+    assert_int_equal(hb_write_turn_take("w.pt.trace.json"), -1);
+    for (int i = 0; i < A_NODES_WRITERS; i++)
+        assert_true((turns[i] = hb_write_turn_take("/far/logs/w.pt.trace.json")) >= 0);
+    assert_int_equal(pthread_create(&fifth, NULL, write_as_the_fifth, NULL), 0);
+    usleep(100000);
+    assert_false(atomic_load(&fifth_writes));
+    hb_write_turn_give(turns[2]);
+    assert_int_equal(pthread_join(fifth, &own), 0);
+    assert_non_null(own);
+    for (int i = 0; i < A_NODES_WRITERS; i++)
+        if (i != 2) hb_write_turn_give(turns[i]);
+    no_launcher(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_job_of_one_rank_is_named_as_any_program),
         cmocka_unit_test(backends_are_understood_or_refused),
         cmocka_unit_test(nodes_that_are_many_begin_at_moments_of_their_own),
+        cmocka_unit_test(four_of_a_node_write_far_away_at_a_time),
     };
     return cmocka_run_group_tests(tests, no_launcher, no_launcher);
 }
