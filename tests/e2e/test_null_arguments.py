@@ -82,6 +82,15 @@ def valid(objects, kind, name):
     return ctypes.c_size_t(1 if name in ("num_paths", "count") else 0)
 
 
+def of_one_object():
+    """{function: what it gives} of those that are asked one thing of an object, or end it."""
+    text = "".join((ROOT / f"include/hipboard/{name}.h").read_text() for name in HEADERS)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    for kind, name in re.findall(r"HB_API ([\w ]+[ *])(hb_\w+)\((?:const )?hb_\w+ \*\w+\);", text):
+        if kind.strip() != "hb_result":
+            yield name, kind.strip()
+
+
 NEVER = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: False)
 
 
@@ -114,3 +123,21 @@ def test_null_is_refused(objects):
             if result != INVALID:
                 wrong.append(f"{name}({argument}: NULL) -> {'a crash' if result is None else result}")
     assert tried > 150 and not wrong, "\n".join(wrong)
+
+
+# What a function gives that has nothing to ask.
+NOTHING = {"const char *": (ctypes.c_char_p, (None, b"")), "bool": (ctypes.c_bool, (False,)), "void": (None, (None,)),
+           "double": (ctypes.c_double, (0.0,)), "int": (ctypes.c_int, (0,)), "size_t": (ctypes.c_size_t, (0,)),
+           "uint32_t": (ctypes.c_uint32, (0,)), "uint64_t": (ctypes.c_uint64, (0,)), "int64_t": (ctypes.c_int64, (0,))}
+
+
+def test_nothing_is_known_of_null():
+    wrong, tried = [], 0
+    for name, kind in of_one_object():
+        result, nothing = NOTHING[kind]
+        function = getattr(library(), name)
+        function.restype, tried = result, tried + 1
+        came_back = ends_with(lambda: 0 if function(None) in nothing else 1)
+        if came_back != 0:
+            wrong.append(f"{kind} {name}(NULL): {'a crash' if came_back is None else 'not nothing'}")
+    assert tried > 25 and not wrong, "\n".join(wrong)

@@ -230,6 +230,58 @@ static void test_a_program_that_marks_nothing(void **state)
     assert_true(compare(HB_WRITE_TENSORBOARD) > 4);
 }
 
+static bool next_call_with_flops(hb_source *source, hb_trace_event *event)
+{
+    bool more = next_unmarked(source, event);
+    if (more && event->kind == HB_EVENT_RUNTIME) event->runtime.flops = 3e9;
+    return more;
+}
+
+static void test_a_call_that_counts_its_operations(void **state)
+{
+    (void)state;
+    sample_trace_init(&sample);
+    next_of_sample = sample.source.source.next;
+    sample.source.source.next = next_call_with_flops;
+    assert_true(compare(HB_WRITE_TENSORBOARD) > 4);
+}
+
+static int32_t any_device;
+
+static bool next_on_any_device(hb_source *source, hb_trace_event *event)
+{
+    bool more = next_of_sample(source, event);
+    if (more && event->kind == HB_EVENT_MEMORY && event->memory.device_type != HB_DEVICE_CPU)
+        event->memory.device_id = any_device;
+    return more;
+}
+
+static bool writes_device(int32_t device, hb_write_dialect dialect, const char *text_of_it)
+{
+    hb_memory_sink sink;
+    hb_write_options written = {.dialect = dialect, .trace_name = ""};
+    sample_trace_init(&sample);
+    next_of_sample = sample.source.source.next;
+    sample.source.source.next = next_on_any_device;
+    any_device = device;
+    hb_memory_sink_init(&sink, SIZE_MAX / 2);
+    assert_int_equal(hb_write_trace(&sample.source.source, &sink.sink, &written, NULL), HB_OK);
+    bool writes = strstr(hb_buf_text(&sink.buf), text_of_it);
+    hb_memory_sink_free(&sink);
+    return writes;
+}
+
+/* The plugin loses a file with a device of which there are no properties; torch's has what it is.
+ */
+static void test_memory_of_a_device_beyond_those_that_have_properties(void **state)
+{
+    (void)state;
+    assert_true(writes_device(1023, HB_WRITE_TENSORBOARD, "\"Device Id\": 1023,"));
+    assert_false(writes_device(1024, HB_WRITE_TENSORBOARD, "\"Device Id\": 1024,"));
+    assert_true(writes_device(1024, HB_WRITE_TENSORBOARD, "\"Device Id\": -1,"));
+    assert_true(writes_device(1024, HB_WRITE_KINETO, "\"Device Id\": 1024,"));
+}
+
 static char long_text[600000];
 
 static bool next_with_long_stack(hb_source *source, hb_trace_event *event)
@@ -319,6 +371,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_tensorboard),
         cmocka_unit_test(test_kineto),
         cmocka_unit_test(test_a_program_that_marks_nothing),
+        cmocka_unit_test(test_a_call_that_counts_its_operations),
+        cmocka_unit_test(test_memory_of_a_device_beyond_those_that_have_properties),
         cmocka_unit_test(test_a_long_stack),
         cmocka_unit_test(test_an_empty_cycle),
         cmocka_unit_test(test_recorded_files),

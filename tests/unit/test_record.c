@@ -233,6 +233,28 @@ static void names_keep_their_numbers(void **state)
     free(ids);
 }
 
+/* Of names that are handed on in parts of at most so many bytes. */
+static void names_are_handed_on_whole(void **state)
+{
+    (void)state;
+    uint64_t from, first, both, end;
+    hb_strings_table(&from);
+    hb_strings_intern("a name that nobody has given yet", 32);
+    hb_strings_table(&first);
+    hb_strings_intern("and another one, which is a little longer", 41);
+    hb_strings_table(&both);
+    hb_strings_intern("third", 5);
+    hb_strings_table(&end);
+    first -= from;
+    both -= from;
+    assert_int_equal(hb_strings_whole(from, end, 1), first); /* one, however long */
+    assert_int_equal(hb_strings_whole(from, end, both - 1), first);
+    assert_int_equal(hb_strings_whole(from, end, both), both);
+    assert_int_equal(hb_strings_whole(from, from + both, UINT64_MAX), both);
+    assert_int_equal(hb_strings_whole(from, end, UINT64_MAX), end - from);
+    assert_int_equal(hb_strings_whole(end, end, 1), 0);
+}
+
 /* ---- unbalanced use ---- */
 
 static void an_outer_end_closes_what_is_open_inside(void **state)
@@ -868,6 +890,7 @@ int main(void)
         cmocka_unit_test(times_are_unix_times),
         cmocka_unit_test(hostile_names_are_kept_as_they_are),
         cmocka_unit_test(names_keep_their_numbers),
+        cmocka_unit_test(names_are_handed_on_whole),
         cmocka_unit_test(an_outer_end_closes_what_is_open_inside),
         cmocka_unit_test(ending_twice_or_nothing_is_harmless),
         cmocka_unit_test(ranges_pop_only_ranges),
