@@ -154,6 +154,75 @@ static void test_a_structure_lies_on_the_stack(void **state)
     hb_op_table_free(&table);
 }
 
+/* By a kind of its own; a collective is the first of those that do. */
+static void test_what_communicates(void **state)
+{
+    static const struct {
+        const char *line;
+        bool does;
+    } cases[] = {
+        {"f | c:i | | | kind=collective", true}, {"f | c:i | | | kind=send", true},
+        {"f | c:i | | | comm=c", true},          {"f | c:i | | c | kind=memory", false},
+        {"f | c:i | | | kind=silent", false},    {"f | c:i", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_op_table table = table_of(cases[i].line);
+        if (told[0]) fail_msg("%s", told);
+        if (hb_op_communicates(table.rows.items[0]) != cases[i].does)
+            fail_msg("%s: %d", cases[i].line, !cases[i].does);
+        hb_op_table_free(&table);
+    }
+}
+
+/* With `many` numbers kept in mind at once, all of them ones. */
+static hb_op_table with_numbers_in_mind(int many, double *flops)
+{
+    static const uint64_t words[HB_OP_MAX_PARAMS] = {1};
+    char line[200] = "f | n | | ";
+    int at = (int)strlen(line), open = 0;
+    for (int i = 0; i < many - 2; i += 2, open++)
+        at += snprintf(line + at, sizeof line - (size_t)at, "1+n*(");
+    at += snprintf(line + at, sizeof line - (size_t)at, many % 2 ? "1" : "1+1");
+    while (open--)
+        line[at++] = ')';
+    line[at] = '\0';
+    hb_op_table table = table_of(line);
+    hb_op_description d = {0};
+    if (table.rows.count) hb_op_describe(table.rows.items[0], words, NULL, &d);
+    *flops = d.flops;
+    return table;
+}
+
+static void test_a_formula_keeps_sixteen_numbers_in_mind(void **state)
+{
+    (void)state;
+    for (int many = 2; many <= 20; many += 2) {
+        double flops;
+        hb_op_table table = with_numbers_in_mind(many, &flops);
+        assert_int_equal(table.rows.count, many <= HB_OP_MAX_DEPTH);
+        assert_true(flops == (many <= HB_OP_MAX_DEPTH ? many / 2 + 1 : 0));
+        assert_true((many > HB_OP_MAX_DEPTH) == !!strstr(told, "the formula is too long"));
+        hb_op_table_free(&table);
+    }
+}
+
+/* 64 words: numbers, and what is done to two of them. */
+static void test_the_longest_formula(void **state)
+{
+    (void)state;
+    for (int sums = 30; sums < 34; sums++) {
+        char line[200] = "f | n | | 1";
+        for (int i = 0; i < sums; i++)
+            strcat(line, "+1");
+        bool fits = 2 * sums + 1 <= HB_OP_MAX_TOKENS;
+        hb_op_table table = table_of(line);
+        assert_int_equal(table.rows.count, fits);
+        assert_true(fits == !strstr(told, "the formula is too long"));
+        hb_op_table_free(&table);
+    }
+}
+
 static double ranks_of(void *context, uint64_t handle)
 {
     return handle == 77 ? *(double *)context : 0;
@@ -715,6 +784,9 @@ int main(void)
         cmocka_unit_test(test_lines_behind_a_wrong_one_hold),
         cmocka_unit_test(test_own_tables_have_no_mistakes),
         cmocka_unit_test(test_the_ninth_of_floating_point_does),
+        cmocka_unit_test(test_what_communicates),
+        cmocka_unit_test(test_a_formula_keeps_sixteen_numbers_in_mind),
+        cmocka_unit_test(test_the_longest_formula),
         cmocka_unit_test_setup_teardown(test_a_list_names_tables, make_dir, remove_dir),
         IN_DIR(test_own_tables_are_the_installer_s_or_ours),
         cmocka_unit_test(test_lists_may_have_own_tables),
