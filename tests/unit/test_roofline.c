@@ -328,11 +328,39 @@ static void asked_again_it_is_the_same(void **state)
 
 #define TEST(name) cmocka_unit_test_teardown(name, forget)
 
+static void every_type_has_its_peak(void **state)
+{
+    static const struct {
+        hb_dtype type;
+        hb_peak_type peak;
+    } cases[] = {
+        {HB_FLOAT64, HB_PEAK_F64},
+        {HB_COMPLEX128, HB_PEAK_F64},
+        {HB_FLOAT32, HB_PEAK_F32},
+        {HB_COMPLEX64, HB_PEAK_F32},
+        {HB_FLOAT16, HB_PEAK_F16},
+        {HB_BFLOAT16, HB_PEAK_BF16},
+        {HB_FLOAT8_E4M3FN, HB_PEAK_F8},
+        {HB_FLOAT8_E5M2, HB_PEAK_F8},
+        {HB_FLOAT8_E4M3FNUZ, HB_PEAK_F8},
+        {HB_FLOAT8_E5M2FNUZ, HB_PEAK_F8},
+        {HB_INT8, HB_PEAK_I8},
+        {HB_UINT8, HB_PEAK_I8},
+        {HB_INT32, HB_PEAK_NONE},
+        {HB_INT64, HB_PEAK_NONE},
+        {HB_BOOL, HB_PEAK_NONE},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(hb_peak_type_of_dtype(cases[i].type), cases[i].peak);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peaks_are_the_published_ones),
         cmocka_unit_test(of_what_is_not_known_there_is_no_peak),
+        cmocka_unit_test(every_type_has_its_peak),
         TEST(the_outermost_with_flops_has_the_kernels),
         TEST(memory_bounds_what_has_little_to_compute),
         TEST(inputs_differ_and_names_are_summed),
