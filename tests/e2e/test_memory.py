@@ -4,8 +4,10 @@ against a count in Python."""
 import gzip
 import json
 import random
+import re
 import subprocess
 import warnings
+import xml.etree.ElementTree
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -287,6 +289,17 @@ def test_the_page_needs_nothing_else(tmp_path):
     assert "Memory of cuda:0" in text and "aten::a" in text and "5.37 KB" in text
     assert "http" not in text and "<script" not in text
     assert text.count("<path ") == 3  # two operators and the step
+
+
+def test_the_page_shows_names_as_they_are(tmp_path):
+    page = tmp_path / "t.html"
+    path = tmp_path / "m.json"
+    program(path)
+    path.write_text(path.read_text().replace('"aten::a"', json.dumps('op<a & "b">\0')))
+    ours("--timeline", page, path)
+    shown = {title.text for title in xml.etree.ElementTree.fromstring(
+        re.search(r"<svg.*</svg>", page.read_text(), re.S)[0]).iter() if title.text}
+    assert any('op<a & "b">\ufffd' in text for text in shown), shown
 
 
 @pytest.mark.parametrize("words, status, message", [
