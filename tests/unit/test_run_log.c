@@ -196,6 +196,52 @@ static void every_step_logs_under_its_number(void **state)
     free_events(&list);
 }
 
+/* What is told of a rate, times what is told of the time. */
+static void assert_flops(const event_list *list, const char *group, size_t n, double expected)
+{
+    char rate[64], time[64];
+    snprintf(rate, sizeof rate, "%s/gflop_per_s", group);
+    snprintf(time, sizeof time, "%s/step_ms", group);
+    size_t at = find(list, rate, 1), of = find(list, time, 1);
+    for (size_t i = 0; i < n && at && of; i++) {
+        at = find(list, rate, at + 1);
+        of = find(list, time, of + 1);
+    }
+    if (!at || !of)
+        fail_msg("%s: %zu rates, %zu times", group, count_tag(list, rate), count_tag(list, time));
+    double flops =
+        (double)value_of(list, at)->simple_value * value_of(list, of)->simple_value * 1e6;
+    assert_float_equal(flops / expected, 1, 1e-5);
+}
+
+/* A cycle's are the mean of its steps'. */
+static void rates_are_of_the_operations_that_were_counted(void **state)
+{
+    enum { STEPS = 3 };
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.schedule = hb_schedule_make(.active = STEPS, .repeat = 1);
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    o.with_flops = true;
+    o.spool_dir = "";
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_non_null(prof);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    for (int step = 0; step < STEPS; step++) {
+        HB_OP("mm", .flops = 1e6 * (step + 1))
+            usleep(1000);
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    }
+    end(prof);
+    event_list list = only_log();
+    assert_int_equal(count_tag(&list, "hipboard_time/gflop_per_s"), STEPS);
+    for (size_t step = 0; step < STEPS; step++)
+        assert_flops(&list, "hipboard_time", step, 1e6 * (double)(step + 1));
+    assert_flops(&list, "hipboard_cycle", 0, 2e6);
+    free_events(&list);
+}
+
 static void odd_names_and_numbers_are_logged_somehow(void **state)
 {
     (void)state;
@@ -557,6 +603,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(notes_of_hip_stand_in_the_log),
         IN_DIR(every_step_logs_under_its_number),
+        IN_DIR(rates_are_of_the_operations_that_were_counted),
         IN_DIR(odd_names_and_numbers_are_logged_somehow),
         IN_DIR(settings_are_the_programs_and_what_is_known),
         IN_DIR(what_was_given_too_late_is_the_next_runs),
