@@ -43,6 +43,7 @@ static inline cJSON *read_json(const char *path)
     assert_int_equal(fread(text, 1, size, file), size);
     text[size] = '\0';
     fclose(file);
+    assert_null(strstr(text, "\\u0000")); /* behind which cJSON sees nothing of a text */
     cJSON *json = cJSON_Parse(text);
     assert_non_null(json);
     free(text);

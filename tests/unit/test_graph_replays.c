@@ -34,12 +34,18 @@ static int end(void **state)
     return 0;
 }
 
+static void launch_on(uint64_t stream, uint64_t scope, uint32_t kernel)
+{
+    hb_record_launch l = {.call = {.head = {.type = HB_RECORD_LAUNCH, .units = sizeof l / 8},
+                                   .external_id = scope,
+                                   .stream = stream},
+                          .kernel = kernel};
+    hb_graph_replays_add_launch(&graphs, &l.call);
+}
+
 static void launch(uint64_t scope, uint32_t kernel)
 {
-    hb_record_launch l = {
-        .call = {.head = {.type = HB_RECORD_LAUNCH, .units = sizeof l / 8}, .external_id = scope},
-        .kernel = kernel};
-    hb_graph_replays_add_launch(&graphs, &l.call);
+    launch_on(0, scope, kernel);
 }
 
 static void deed(int what, uint64_t start, uint64_t graph, uint64_t exec, uint64_t correlation)
@@ -133,6 +139,32 @@ static void kernels_are_given_out_in_the_order_of_the_capture(void **state)
     check_run(71, 207, "op11, op12, op13");
     check_run(72, 207, "op11, op12, op13");
     assert_int_equal(graphs.unknown, 0);
+}
+
+/* Where nobody tells which kernel it was: of one stream they run as they were captured. */
+static void kernels_without_names_have_those_of_one_stream(void **state)
+{
+    (void)state;
+    launch_on(5, 11, K1);
+    launch_on(5, 11, K2);
+    launch_on(5, 11, K1);
+    deed(HB_GRAPH_CAPTURED, 40, GRAPH, 0, 0);
+    deed(HB_GRAPH_MADE, 50, GRAPH, EXEC, 0);
+    deed(HB_GRAPH_RUN, 60, 0, EXEC, 71);
+    launch_on(5, 12, K1);
+    launch_on(6, 12, K2);
+    deed(HB_GRAPH_CAPTURED, 80, GRAPH + 1, 0, 0);
+    deed(HB_GRAPH_MADE, 90, GRAPH + 1, EXEC + 1, 0);
+    deed(HB_GRAPH_RUN, 100, 0, EXEC + 1, 72);
+    finish((hb_trace_event[]){operator(11, 0, 10, 0), operator(12, 70, 80, 0)}, 2);
+    for (int pass = 0; pass < 2; pass++) {
+        static const uint32_t expected[] = {K1, K2, K1, 0};
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(hb_graph_replays_kernel(&graphs, 71), expected[i]);
+        assert_int_equal(hb_graph_replays_kernel(&graphs, 72), 0);
+        assert_int_equal(hb_graph_replays_kernel(&graphs, 73), 0);
+        hb_graph_replays_rewind(&graphs);
+    }
 }
 
 /* An annotation with operators that count nothing, in it; one that counts all within it, also the
@@ -314,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(kernels_are_given_out_in_the_order_of_the_capture, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(kernels_without_names_have_those_of_one_stream, begin, end),
         cmocka_unit_test_setup_teardown(the_outermost_operator_with_flops_counts_them, begin, end),
         cmocka_unit_test_setup_teardown(many_names_are_told_shortly, begin, end),
         cmocka_unit_test_setup_teardown(an_address_means_what_it_was_given_for_last, begin, end),
