@@ -16,7 +16,7 @@ BUFFER = re.compile(r"\s*(static |const |unsigned |struct )*\w+ (\*?\w+(\[[^\]=]
                     r"\*?\w+(\[[^\]=]*\])+")
 CAPACITY = re.compile(r"hb_buf_init\(|hb_memory_sink_init\(|hb_slots_double\w*\(|HB_NEW_ARRAY\(|"
                       r"\b[mc]alloc\(|realloc\(|_Alignas|_assert\(|ASSERT\(|FIRST_CAPACITY|"
-                      r"PADDING")
+                      r"PADDING|hb_buf_append\(&?\w+, +, ")
 # What a failure of memory leads to: tests/fault fails each allocation in turn, for minutes, which is
 # too long to be asked here.
 FAILURE = re.compile(r"NO_MEMORY|hb_no_memory\(|(\.|->)failed \|= |\bbuilder\.failed = ")
