@@ -300,6 +300,21 @@ def test_the_tables_errors_name_line_and_column_and_stop_nothing(tmp_path):
     assert note.startswith(f"gone_function ({table}:5): no library of the program imports it")
 
 
+def test_of_many_that_are_gone_twenty_are_named(tmp_path):
+    library(tmp_path, "work", "int work(int n) { return n; }")
+    source = tmp_path / "main.c"
+    source.write_text("int work(int); int main(void) { return work(3); }")
+    program = compiled(tmp_path, source, f"-L{tmp_path}", "-lwork", f"-Wl,-rpath,{tmp_path}")
+    for gone in 20, 21, 25:
+        table = tmp_path / f"{gone}.ops"
+        table.write_text("work | n:i\n" + "".join(f"gone_{i} | n:i\n" for i in range(gone)))
+        (tmp_path / str(gone)).mkdir()
+        _, [trace] = recorded(tmp_path / str(gone), program, ops=table)
+        notes = trace["hipboard_operator_notes"]
+        assert [note.split(" ")[0] for note in notes[:20]] == [f"gone_{i}" for i in range(20)]
+        assert notes[20:] == ([f"and {gone - 20} more such functions"] if gone > 20 else [])
+
+
 def test_a_wrong_signature_changes_nothing(tmp_path):
     """Numbers taken for addresses, too few and too many parameters: the call is as it was."""
     parameters = ", ".join(f"long a{i}" for i in range(20))
@@ -657,6 +672,11 @@ def test_loaders_are_judged_by_time(tmp_path):
     small = trace["hipboard_operators_small"]
     assert {k: v for k, v in small["quick"].items() if k != "ns"} == {"calls": 100, "bytes": 100000}
     assert small["holds"]["calls"] == 1
+    whole = next(e["dur"] for e in trace["traceEvents"] if e["name"] == "PyTorch Profiler (0)")
+    assert 0 < small["quick"]["ns"] < 1e3 * whole
+    [note] = [note for note in trace["hipboard_operator_notes"] if " of quick " in note]
+    assert note == ("100 calls of quick that took less than 3.6e+09 us, or within which something was recorded, are "
+                    f"not recorded, {small['quick']['ns'] / 1e6:.6g} ms in all")
     assert names.count(loader("pread")) + small.get("pread", {"calls": 0})["calls"] == 50
     [loading] = [line for line in plain(HIPBOARD, "view", tmp_path / "runs").stdout.splitlines()
                  if line.startswith("DataLoader")]

@@ -77,6 +77,13 @@ NAMES = ["ncclAllReduce", "ncclBroadcast", "ncclAllGather", "ncclReduceScatter",
          "ncclSend", "ncclRecv", "ncclAllReduce"]
 
 
+@pytest.mark.parametrize("number, version", [(2804, "2.8.4"), (9999, "9.9.99"), (20900, "2.9.0"), (22703, "2.27.3")])
+def test_versions_are_numbered_in_two_ways(tmp_path, number, version):
+    record(tmp_path, CALLS, 2, 0, rank=0, RCCL_STANDIN_VERSION=str(number))
+    [document] = documents(tmp_path)
+    assert document["hipboard_rccl"]["version"] == version
+
+
 def test_calls_have_torch_s_keys(logdir):
     groups = set()
     for rank, document in enumerate(documents(logdir)):
