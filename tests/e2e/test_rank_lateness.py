@@ -180,3 +180,17 @@ def test_who_is_late_and_why(seed, tmp_path):
     assert found["inconclusive"] is None
     assert found["late"] == reference.told()
     assert found["late_found"] == len(reference.named())
+
+
+@pytest.mark.parametrize("parts, why", [((10, 10, 10, 10), "inconclusive"), ((18, 8, 8, 6), "inconclusive"),
+                                        ((24, 6, 6, 4), "compute"), ((4, 26, 6, 4), "data loading"),
+                                        ((4, 6, 26, 4), "device slow"), ((4, 6, 4, 26), "host late")])
+def test_what_makes_less_than_half_of_it_is_no_reason(parts, why, tmp_path):
+    names = "a", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "gemm_kernel", ""
+
+    def work(rank, _step, _collective):
+        return [(name, 50 + (rank == 2) * part) for name, part in zip(names, parts)]
+    job = Job(6, 8, 4, work)
+    reference, found = Reference(job), study(job.write(tmp_path / "job"))
+    assert [(late["rank"], late["because"]) for late in found["late"]] == [(2, why)] == [(2, reference.why(2))]
+    assert found["late"] == reference.told()

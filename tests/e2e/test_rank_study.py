@@ -616,6 +616,18 @@ def test_ranks_of_different_spans_are_told(tmp_path, change, said):
     assert done.stdout.startswith("8 ranks")
 
 
+@pytest.mark.parametrize("steps", [(4, 4, 6), (6, 4, 4), (4, 6, 6), (5, 6, 4), (4, 5, 5, 6, 6)])
+def test_of_most_ranks_is_what_most_have(steps, tmp_path):
+    """Of numbers that equally many have it is the largest."""
+    for rank, count in enumerate(steps):
+        made_ranks.write(tmp_path / "all", len(steps), steps=count, leave_out=set(range(len(steps))) - {rank})
+    most = max(sorted(set(steps), reverse=True), key=steps.count)
+    others = [rank for rank, count in enumerate(steps) if count != most]
+    said = (f"{len(others)} rank{'s' * (len(others) > 1)} recorded another number of steps than the others' {most}, as rank "
+            f"{others[0]} {steps[others[0]]}")
+    assert f"hipboard ranks: {said}" in ranks(tmp_path / "all").stderr.splitlines()
+
+
 def test_the_last_of_several_runs(tmp_path):
     made_ranks.write(tmp_path / "one", 4, late=1)
     made_ranks.write(tmp_path / "two", 6, late=2)
