@@ -552,6 +552,97 @@ static void the_socket_is_its_users_alone_and_goes_with_the_profiler(void **stat
     unsetenv("XDG_RUNTIME_DIR");
 }
 
+static void make_in_dir(const char *name)
+{
+    char path[1400];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+/* Where it lies: in the runtime directory, or else in the log directory. */
+static void assert_listens(const char *log_dir, bool in_runtime)
+{
+    hb_control_socket s;
+    assert_int_equal(hb_control_listen(&s, log_dir), HB_OK);
+    assert_int_equal(s.name[0] != '.', in_runtime);
+    int client = hb_control_connect(getpid(), log_dir);
+    assert_true(client >= 0);
+    int server = hb_control_accept(&s);
+    assert_true(server >= 0);
+    close(server);
+    close(client);
+    hb_control_close(&s, true);
+}
+
+static void assert_no_socket(const char *log_dir, const char *said)
+{
+    hb_control_socket s;
+    assert_int_equal(hb_control_listen(&s, log_dir), HB_ERROR_IO);
+    if (!strstr(hb_last_error(), said)) fail_msg("%s", hb_last_error());
+    assert_int_equal(s.socket.fd, -1);
+}
+
+/* A name that is taken by what cannot be replaced. */
+static void a_socket_that_finds_no_room_lies_in_the_log_directory(void **state)
+{
+    (void)state;
+    char runtime[600], logs[600], missing[600], name[800], host[65];
+    snprintf(runtime, sizeof runtime, "%s/run", dir);
+    snprintf(logs, sizeof logs, "%s/logs", dir);
+    snprintf(missing, sizeof missing, "%s/none", dir);
+    make_in_dir("run");
+    make_in_dir("logs");
+    setenv("XDG_RUNTIME_DIR", runtime, 1);
+    assert_listens(logs, true);
+    assert_listens(NULL, true);
+    snprintf(name, sizeof name, "run/hipboard/%d.sock.new", (int)getpid());
+    make_in_dir(name); /* where it is made */
+    assert_listens(logs, false);
+    assert_no_socket(NULL, "no log directory");
+    assert_no_socket(missing, "no log directory");
+    snprintf(name, sizeof name, "%s/run/hipboard/%d.sock.new", dir, (int)getpid());
+    assert_int_equal(rmdir(name), 0);
+    snprintf(name, sizeof name, "run/hipboard/%d.sock", (int)getpid());
+    make_in_dir(name); /* where it comes to lie */
+    assert_listens(logs, false);
+    snprintf(name, sizeof name, "%s/run/hipboard/%d.sock.new", dir, (int)getpid());
+    assert_int_equal(access(name, F_OK), -1);
+    hb_host_name(host, sizeof host);
+    snprintf(name, sizeof name, "%s/.hipboard-%s-%d.sock", logs, host, (int)getpid());
+    assert_int_equal(mkdir(name, 0700), 0);
+    assert_no_socket(logs, "no control socket in ");
+    unsetenv("XDG_RUNTIME_DIR");
+}
+
+static void who_cannot_be_asked_is_said(void **state)
+{
+    (void)state;
+    char missing[600];
+    snprintf(missing, sizeof missing, "%s/none", dir);
+    setenv("XDG_RUNTIME_DIR", dir, 1);
+    assert_int_equal(chmod(dir, 0755), 0); /* of no user alone */
+    assert_int_equal(hb_control_connect(1 << 30, dir), -1);
+    assert_non_null(strstr(hb_last_error(), "there is no process"));
+    assert_int_equal(hb_control_connect(getpid(), NULL), -1);
+    assert_non_null(strstr(hb_last_error(), "so name its log directory"));
+    assert_int_equal(hb_control_connect(getpid(), missing), -1);
+    assert_non_null(strstr(hb_last_error(), missing));
+    assert_int_equal(hb_control_connect(getpid(), dir), -1);
+    assert_non_null(strstr(hb_last_error(), "has no profiler that can be asked"));
+    /* what listens is this process, which is not the parent */
+    hb_control_socket s;
+    char other[700], host[65];
+    assert_int_equal(hb_control_listen(&s, dir), HB_OK);
+    hb_host_name(host, sizeof host);
+    snprintf(other, sizeof other, "%s/.hipboard-%s-%d.sock", dir, host, (int)getppid());
+    snprintf(missing, sizeof missing, "%s/%s", dir, s.name);
+    assert_int_equal(link(missing, other), 0);
+    assert_int_equal(hb_control_connect(getppid(), dir), -1);
+    assert_non_null(strstr(hb_last_error(), "its control socket is another process's"));
+    hb_control_close(&s, true);
+    unsetenv("XDG_RUNTIME_DIR");
+}
+
 /* Bytes that are no request, a client that says nothing, and one that goes away. */
 static void odd_clients_do_no_harm(void **state)
 {
@@ -631,6 +722,8 @@ int main(void)
         IN_DIR(a_new_request_file_is_read_once),
         IN_DIR(a_request_file_that_others_could_write_is_passed_over),
         IN_DIR(the_socket_is_its_users_alone_and_goes_with_the_profiler),
+        IN_DIR(a_socket_that_finds_no_room_lies_in_the_log_directory),
+        IN_DIR(who_cannot_be_asked_is_said),
         IN_DIR(odd_clients_do_no_harm),
         IN_DIR(a_forked_child_is_not_its_parent),
     };
