@@ -4,12 +4,42 @@
  * where the window ends, and where the text ends all before it is kept.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <zlib.h>
 
 #include "read/json_reader.h"
 #include "read/text_window.h"
 #include "test_dir.h"
+
+/* ---- a disk that can't be read ---- */
+
+static off_t unreadable_from = -1; /* of the test's file */
+static ino_t unreadable;
+
+static bool can_be_read(int fd, off_t at, size_t *size)
+{
+    struct stat st;
+    if (unreadable_from < 0 || fstat(fd, &st) != 0 || st.st_ino != unreadable) return true;
+    *size = HB_MIN(*size, (size_t)HB_MAX(unreadable_from - at, 0));
+    if (*size == 0) errno = EIO;
+    return *size > 0;
+}
+
+/* In place of the C library's, also for hipboard. */
+ssize_t read(int fd, void *to, size_t size)
+{
+    if (size && !can_be_read(fd, lseek(fd, 0, SEEK_CUR), &size)) return -1;
+    return syscall(SYS_read, fd, to, size);
+}
+
+ssize_t pread(int fd, void *to, size_t size, off_t at)
+{
+    if (size && !can_be_read(fd, at, &size)) return -1;
+    return syscall(SYS_pread64, fd, to, size, at);
+}
 
 /* ---- ends ---- */
 
@@ -162,7 +192,8 @@ static const char *read_file(hb_buf *all)
         hb_buf_append(all, text.data, text.size);
     while (hb_text_more(&text, text.size));
     assert_false(all->failed);
-    assert_int_equal(text.result, *text.error ? HB_ERROR_FORMAT : HB_OK);
+    hb_result expected = unreadable_from >= 0 ? HB_ERROR_IO : HB_ERROR_FORMAT;
+    assert_int_equal(text.result, *text.error ? expected : HB_OK);
     snprintf(why, sizeof why, "%s", text.error);
     hb_text_close(&text);
     return why;
@@ -359,6 +390,63 @@ static void a_file_is_read_from_where_it_stands(void **state)
             hb_buf_free(&all);
             close(fd);
         }
+}
+
+static off_t size_of_file(void)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    unreadable = st.st_ino;
+    return st.st_size;
+}
+
+/* No disk stops within the first bytes, by which files are told apart. */
+static void assert_never_read(const char *what)
+{
+    for (off_t from = 0, size = size_of_file(); from < size; from = HB_MAX(from + 1, 4)) {
+        hb_trace trace;
+        hb_read_report report;
+        hb_read_options options = {0};
+        unreadable_from = from;
+        hb_result result = hb_read_trace(path, &options, &trace, &report);
+        unreadable_from = -1;
+        /* all of the text was there, and its checksum was not */
+        bool told = result == HB_OK && trace.rows.count == 4 && report.num_notes == 1 &&
+                    strcmp(report.cut_reason, strerror(EIO)) == 0;
+        bool lost = result == HB_ERROR_IO && strstr(hb_last_error(), strerror(EIO));
+        if (!lost && !(told && from >= size - 10))
+            fail_msg("%s, %lld of %lld bytes: %d, %s", what, (long long)from, (long long)size,
+                     result, hb_last_error());
+        hb_trace_free(&trace);
+    }
+}
+
+/* It is not taken for one that is cut off, of which what is there counts, nor for a whole one. */
+static void a_file_that_cannot_be_read_on_is_lost(void **state)
+{
+    static const char text[] = HEAD FIRST "," SECOND ODD TAIL;
+    const size_t size = sizeof text - 2; /* to the last brace */
+    (void)state;
+    write_file(text, size);
+    assert_never_read("plain");
+    write_file("", 0);
+    append_gzip(text, size);
+    assert_never_read("gzip");
+    write_file("", 0);
+    append_gzip(text, 100);
+    append_gzip(text + 100, size - 100);
+    assert_never_read("gzip of two members");
+    for (size_t from = 0; from < 4; from++) { /* a trace that is whole before */
+        write_file("", 0);
+        append_gzip(text, size);
+        off_t whole = size_of_file();
+        append_gzip(" ", 1);
+        unreadable_from = whole + (off_t)from;
+        hb_buf all;
+        assert_string_equal(read_file(&all), strerror(EIO));
+        unreadable_from = -1;
+        hb_buf_free(&all);
+    }
 }
 
 static void what_is_no_zstd_behind_its_first_bytes(void **state)
@@ -569,6 +657,7 @@ int main(void)
         IN_DIR(streams_begin_as_they_are),
         IN_DIR(compressed_streams_are_read_from_pipes),
         IN_DIR(a_file_is_read_from_where_it_stands),
+        IN_DIR(a_file_that_cannot_be_read_on_is_lost),
         IN_DIR(what_is_no_zstd_behind_its_first_bytes),
         IN_DIR(zstd_frames_of_all_sizes),
         IN_DIR(a_list_is_found_behind_damage_wherever_the_window_ends),

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -30,6 +32,7 @@ struct hb_inflater {
     uint64_t at;   /* in the file, of a member's next bytes */
     uint64_t size; /* inflated so far */
     uint32_t crc;
+    char unread[80]; /* why the file can't be read on, or "" */
 };
 
 static bool wait_for_room(hb_inflater *f)
@@ -71,13 +74,14 @@ static ssize_t read_input(hb_inflater *f)
     return n;
 }
 
-/* More of the file into f->input; 0 at its end. */
+/* More of the file into f->input; 0 at its end, and where it can't be read. */
 static size_t read_more(hb_inflater *f)
 {
     ssize_t n;
     do
         n = read_input(f);
     while (n < 0 && errno == EINTR);
+    if (n < 0) snprintf(f->unread, sizeof f->unread, "%s", strerror(errno));
     return n > 0 ? (size_t)n : 0;
 }
 
@@ -174,11 +178,19 @@ static const char *expand_all(hb_inflater *f)
     }
 }
 
+/* What can't be read is neither cut off nor whole. */
+static void end(hb_inflater *f, const char *error)
+{
+    if (f->unread[0])
+        finish(f, HB_ERROR_IO, f->unread);
+    else
+        finish(f, error ? HB_ERROR_FORMAT : HB_OK, error ? error : "");
+}
+
 static void *run_zstd(void *arg)
 {
     hb_inflater *f = arg;
-    const char *error = expand_all(f);
-    finish(f, error ? HB_ERROR_FORMAT : HB_OK, error ? error : "");
+    end(f, expand_all(f));
     return NULL;
 }
 
@@ -192,7 +204,7 @@ static void *run(void *arg)
     }
     const char *error = inflate_all(f, &z);
     inflateEnd(&z);
-    finish(f, error ? HB_ERROR_FORMAT : HB_OK, error ? error : "");
+    end(f, error);
     return NULL;
 }
 
