@@ -3,6 +3,7 @@
  * What processes leave is recovered: all of it, once, whatever the file has become meanwhile.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -298,6 +299,69 @@ static void damaged_spools_do_not_crash_recovery(void **state)
     assert_in_range(traces, ROUNDS / 4, ROUNDS);
     assert_in_range(complete, 1, ROUNDS - 1);
     remove_traces();
+}
+
+static int failing_read, reads; /* the n-th of the process's; 0: none */
+
+/* In place of the C library's, also for hipboard: the disk, or the server, does not answer. */
+ssize_t pread(int fd, void *to, size_t size, off_t at)
+{
+    if (++reads == failing_read) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_pread64, fd, to, size, at);
+}
+
+static void put_old_spool(const hb_buf *bytes)
+{
+    char path[PATH_MAX];
+    struct utimbuf long_ago = {1000000000, 1000000000};
+    remove_traces();
+    write_spool(bytes, "unread");
+    assert_int_equal(count_files(".hbspool", path), 1);
+    assert_int_equal(utime(path, &long_ago), 0);
+}
+
+static void note_failure(const hb_recovered *r, void *arg)
+{
+    assert_int_equal(r->result, HB_ERROR_IO);
+    assert_non_null(strstr(r->error, strerror(EIO)));
+    ++*(int *)arg;
+}
+
+/* Whichever read fails: what is there is not taken for damaged, or for nothing, and removed. */
+static void what_cannot_be_read_is_kept(void **state)
+{
+    (void)state;
+    enum { MOST_ROUNDS = 20 };
+    char path[PATH_MAX];
+    hb_buf whole;
+    killed(record_some);
+    assert_int_equal(count_files(".hbspool", path), 1);
+    read_file(path, &whole);
+    put_old_spool(&whole);
+    reads = 0;
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    int all = reads, step = HB_MAX(1, all / MOST_ROUNDS);
+    assert_true(all > 5);
+    for (int n = 1; n <= all; n += n < 10 ? 1 : step) {
+        int failures = 0;
+        put_old_spool(&whole);
+        reads = 0;
+        failing_read = n;
+        hb_result result = hb_recover(dir, 0, note_failure, &failures);
+        failing_read = 0;
+        if (result != HB_ERROR_IO || failures != 1 || count_files(".hbspool", NULL) != 1 ||
+            count_files(".pt.trace.json", NULL) != 0)
+            fail_msg("read %d of %d: %d, %d failures told", n, all, result, failures);
+        assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+        cJSON *t = only_trace();
+        assert_int_equal(count_named(t, "survivor"), SCOPES);
+        cJSON_Delete(t);
+    }
+    remove_traces();
+    hb_buf_free(&whole);
 }
 
 /* Its process died while making it. */
@@ -664,6 +728,7 @@ int main(void)
         IN_DIR(a_spool_of_version_4_is_recovered),
         IN_DIR(records_in_the_log_and_in_chunks_are_recovered),
         IN_DIR(damaged_spools_do_not_crash_recovery),
+        IN_DIR(what_cannot_be_read_is_kept),
         IN_DIR(a_spool_without_a_header_goes_when_it_is_old),
         IN_DIR(a_killed_process_with_a_living_child_is_recovered),
         IN_DIR(names_of_overlapping_profilers_are_in_both_spools),

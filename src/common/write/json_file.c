@@ -81,6 +81,7 @@ hb_result hb_write_trace_file(hb_source *source, const char *path, const hb_writ
     if (result == HB_OK)
         result = o.gzip ? write_compressed(source, &publish.sink, path, &o, stats)
                         : write_uncompressed(source, &publish.sink, &o, stats);
+    if (result == HB_OK && o.may_be_named) result = o.may_be_named(o.context);
     if (result == HB_OK) result = hb_publish_commit(&publish);
     if (result == HB_OK) stats->bytes = publish.bytes;
     hb_publish_free(&publish);

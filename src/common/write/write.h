@@ -28,6 +28,10 @@ typedef struct hb_write_options {
                                NULL, or not open: by the path */
     const char *trace_name; /* the trace's "traceName"; NULL: the path */
     const hb_publish_herald *herald; /* of hb_write_trace_file(); or NULL */
+    /** When all is written, before the file has its name: what is not HB_OK keeps it from that. Or
+     * NULL. */
+    hb_result (*may_be_named)(const void *context);
+    const void *context;
 } hb_write_options;
 
 typedef struct hb_write_stats {

@@ -66,6 +66,11 @@ static uint64_t most_lost(const hb_session *session)
     return session->in_memory * (uint64_t)((HB_CHUNK_BYTES - sizeof(hb_chunk)) / sizeof(hb_record));
 }
 
+static hb_result was_read(const void *context)
+{
+    return hb_spool_file_was_read(context);
+}
+
 static hb_result write_session(hb_spool_file *f, hb_session *session, const char *path,
                                unsigned flags, uint64_t *events)
 {
@@ -87,6 +92,8 @@ static hb_result write_session(hb_spool_file *f, hb_session *session, const char
         .dialect = flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
         .gzip = flags & HB_GZIP,
         .gzip_by_zlib = flags & HB_GZIP_BY_ZLIB,
+        .may_be_named = was_read,
+        .context = f,
     };
     hb_result result = hb_write_trace_file(source, path, &options, &stats);
     if (result == HB_OK && flags & HB_PFTRACE)
@@ -175,7 +182,9 @@ static bool recover_sessions(recovery *rec, hb_spool_file *f)
         if ((rec->flags & HB_SKIP_EMPTY) && hb_session_is_empty(&f->view, session)) continue;
         all = recover_session(rec, f, &sessions[i]) && all;
     }
-    return all;
+    hb_result read = hb_spool_file_was_read(f); /* or one only seemed to be empty */
+    if (all && read != HB_OK) tell(rec, f, NULL, read, 0);
+    return all && read == HB_OK;
 }
 
 static void recover_spool(recovery *rec, const char *path, const struct stat *seen)

@@ -21,22 +21,29 @@
 /* ---- bytes ---- */
 
 /* As many as there are. */
-static size_t read_some(const hb_spool_file *f, uint64_t offset, void *to, size_t bytes)
+static size_t read_some(hb_spool_file *f, uint64_t offset, void *to, size_t bytes)
 {
     size_t got = 0;
     while (got < bytes) {
         ssize_t n = pread(f->fd, (char *)to + got, bytes - got, (off_t)(offset + got));
         if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && !f->unread) f->unread = errno;
         if (n <= 0) break;
         got += (size_t)n;
     }
     return got;
 }
 
-bool hb_spool_file_read(const hb_spool_file *f, uint64_t offset, void *to, size_t bytes)
+bool hb_spool_file_read(hb_spool_file *f, uint64_t offset, void *to, size_t bytes)
 {
     return offset < f->size && bytes <= f->size - offset &&
            read_some(f, offset, to, bytes) == bytes;
+}
+
+hb_result hb_spool_file_was_read(const hb_spool_file *f)
+{
+    if (!f->unread) return HB_OK;
+    return hb_fail_errno(HB_ERROR_IO, f->unread, "%s: can't be read", f->path);
 }
 
 /* ---- what was found ---- */
@@ -278,7 +285,7 @@ static bool is_segment(const hb_segment *s)
 }
 
 /* The next whole head at or behind *offset, over holes and damage. */
-static bool find_segment(const hb_spool_file *f, uint64_t *offset, hb_segment *s)
+static bool find_segment(hb_spool_file *f, uint64_t *offset, hb_segment *s)
 {
     char *window = malloc(WINDOW);
     bool found = false;
@@ -367,7 +374,7 @@ static const hb_records *file_records(const hb_spool_view *view, const hb_sessio
 static bool file_load(const hb_spool_view *view, uint32_t session, const hb_thread_records *thread,
                       const hb_part *part, char *raw)
 {
-    const hb_spool_file *f = view->from;
+    hb_spool_file *f = view->from;
     (void)session;
     (void)thread;
     if (part->codec == HB_CODEC_HOT) {
@@ -465,7 +472,9 @@ static hb_result open_file(hb_spool_file *f, const struct stat *seen)
     f->size = (uint64_t)st.st_size;
     bool locked = flock(f->fd, LOCK_EX | LOCK_NB) != 0;
     HB_TRY(check_life_first(f, locked));
-    HB_TRY(read_versions(f, &st));
+    hb_result result = read_versions(f, &st);
+    HB_TRY(hb_spool_file_was_read(f)); /* before anything that it seems to be is believed */
+    HB_TRY(result);
     HB_TRY(check_life(f, locked));
     f->head.host_name[sizeof f->head.host_name - 1] = '\0';
     f->head.process_name[sizeof f->head.process_name - 1] = '\0';
