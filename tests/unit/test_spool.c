@@ -364,6 +364,32 @@ static void what_cannot_be_read_is_kept(void **state)
     hb_buf_free(&whole);
 }
 
+/* Nor is a trace made without what a disk that hiccups does not give back: it stays for later. */
+static void a_cycle_that_cannot_be_read_back_stays(void **state)
+{
+    (void)state;
+    enum { MANY = 300000 };
+    hb_profiler *prof = start("victim");
+    for (int i = 0; i < MANY; i++)
+        HB_RECORD_FUNCTION("survivor") {
+        }
+    reads = 0;
+    failing_read = 2;
+    assert_int_equal(hb_profiler_stop(prof), HB_ERROR_IO);
+    assert_true(reads >= failing_read);
+    failing_read = 0;
+    assert_non_null(strstr(hb_last_error(), "records can't be read back from"));
+    assert_non_null(strstr(hb_last_error(), strerror(EIO)));
+    hb_profiler_destroy(prof);
+    assert_int_equal(count_files(".pt.trace.json", NULL), 0);
+    assert_int_equal(count_files(".hbspool", NULL), 1);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    cJSON *t = only_trace();
+    assert_int_equal(count_named(t, "survivor"), MANY);
+    cJSON_Delete(t);
+    assert_int_equal(count_files(".hbspool", NULL), 0);
+}
+
 /* Its process died while making it. */
 static void a_spool_without_a_header_goes_when_it_is_old(void **state)
 {
@@ -729,6 +755,7 @@ int main(void)
         IN_DIR(records_in_the_log_and_in_chunks_are_recovered),
         IN_DIR(damaged_spools_do_not_crash_recovery),
         IN_DIR(what_cannot_be_read_is_kept),
+        IN_DIR(a_cycle_that_cannot_be_read_back_stays),
         IN_DIR(a_spool_without_a_header_goes_when_it_is_old),
         IN_DIR(a_killed_process_with_a_living_child_is_recovered),
         IN_DIR(names_of_overlapping_profilers_are_in_both_spools),

@@ -104,6 +104,19 @@ static void about_to_name(void *arg, const char *name, uint64_t device, uint64_t
     __atomic_store_n(&session->file_inode, inode, __ATOMIC_SEQ_CST);
 }
 
+typedef struct spool_reading {
+    const hb_spool *spool;
+    uint64_t unread_before;
+} spool_reading;
+
+/* Without a file the cycle stays for recovery, which finds all of it when the disk answers again.
+ */
+static hb_result was_read(const void *context)
+{
+    const spool_reading *reading = context;
+    return hb_spool_was_read(reading->spool, reading->unread_before);
+}
+
 hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigned flags,
                          enum hb_target target, const hb_kept_file *in, hb_cycle_marks *marks)
 {
@@ -111,6 +124,7 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
     hb_write_stats stats = {0};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
     hb_publish_herald herald = {about_to_name, cycle->session};
+    spool_reading reading = {&prof->spool, atomic_load(&prof->spool.unread)};
     HB_TRY(open_cycle(&view, cycle, &opened));
     hb_marking_source marking = {0};
     if (marks) marking = hb_marking_source_of(opened, marks);
@@ -124,6 +138,8 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
         .sync = prof->sync,
         .in = in,
         .herald = &herald,
+        .may_be_named = was_read,
+        .context = &reading,
     };
     int turn = options.replace ? -1 : hb_write_turn_take(path);
     hb_result result = options.replace ? hb_write_trace_file(source, path, &options, &stats)

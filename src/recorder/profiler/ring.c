@@ -348,6 +348,7 @@ hb_result hb_ring_dump_write(hb_profiler *prof, hb_job *job)
 {
     hb_source *source;
     hb_write_stats stats = {0};
+    uint64_t unread = atomic_load(&prof->spool.unread);
     HB_TRY(hb_ring_dump_open(job->dump, &source));
     hb_write_options options = {
         .dialect = job->flags & HB_DIALECT_KINETO ? HB_WRITE_KINETO : HB_WRITE_TENSORBOARD,
@@ -358,6 +359,9 @@ hb_result hb_ring_dump_write(hb_profiler *prof, hb_job *job)
     };
     hb_result result = hb_write_trace_new(source, job->path, &options, &stats);
     if (result == HB_OK) hb_write_warn(job->path, &stats);
+    /* It is written once: what there is of it counts. */
+    if (result == HB_OK && hb_spool_was_read(&prof->spool, unread) != HB_OK)
+        hb_warn("%s: %s; they are missing in it", job->path, hb_last_error());
     if (result == HB_OK && job->flags & HB_PFTRACE)
         result = hb_write_pftrace_beside(source, job->path, &options);
     source->close(source);

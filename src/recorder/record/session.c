@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/session.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <hipboard/comm.h>
 #include <pthread.h>
@@ -458,8 +459,10 @@ static bool load_coded(hb_spool *spool, const hb_part *part, char *raw)
 {
     if (part->place == HB_PART_MEMORY) return hb_part_decode(part, part->coded, raw);
     unsigned char *coded = malloc(HB_MAX(part->coded_bytes, 1u));
-    bool ok = coded && hb_spool_read(spool, part->offset, coded, part->coded_bytes) &&
-              hb_part_decode(part, coded, raw);
+    bool read = coded && hb_spool_read(spool, part->offset, coded, part->coded_bytes);
+    bool ok = read && hb_part_decode(part, coded, raw);
+    if (!coded || (read && !ok)) atomic_store(&spool->read_error, coded ? 0 : ENOMEM);
+    if (!ok) atomic_fetch_add(&spool->unread, 1);
     free(coded);
     return ok;
 }

@@ -79,18 +79,29 @@ static void unlock_file(hb_spool *spool)
 
 bool hb_spool_read(hb_spool *spool, uint64_t offset, void *to, size_t bytes)
 {
-    int fd = lock_file(spool);
+    int fd = lock_file(spool), error = fd >= 0 ? 0 : EBADF;
     char *at = to;
     while (fd >= 0 && bytes) {
         ssize_t n = pread(fd, at, bytes, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) error = n < 0 ? errno : 0;
         if (n <= 0) break;
         at += n;
         offset += (uint64_t)n;
         bytes -= (size_t)n;
     }
     unlock_file(spool);
+    if (bytes) atomic_store(&spool->read_error, error);
     return bytes == 0;
+}
+
+hb_result hb_spool_was_read(const hb_spool *spool, uint64_t before)
+{
+    int error = atomic_load(&spool->read_error);
+    if (atomic_load(&spool->unread) == before) return HB_OK;
+    return hb_fail(HB_ERROR_IO, "records can't be read back from %s: %s",
+                   spool->path ? spool->path : "memory",
+                   error ? strerror(error) : "they are damaged, or cut off");
 }
 
 static void seal(hb_segment *segment)

@@ -38,7 +38,9 @@ typedef struct hb_spool {
     bool lacks_file;   /* it could not be made, where one was wanted */
     hb_lock lock, file_lock;
     hb_news changed;
-    _Atomic uint32_t held; /* see hb_spool_holds() */
+    _Atomic uint32_t held;   /* see hb_spool_holds() */
+    _Atomic uint64_t unread; /* parts that did not come back from the file */
+    _Atomic int read_error;  /* why the last of them did not; 0: it is damaged, or cut off */
     /* under `lock` */
     hb_records *records[HB_SPOOL_LISTS]; /* of sessions that are not released, by their number */
     hb_buf unneeded;                     /* hb_extents of the file that nobody needs any more */
@@ -114,6 +116,10 @@ hb_records *hb_spool_records(hb_spool *spool, uint32_t session);
 
 /** The file's bytes; false when they can't be read. */
 bool hb_spool_read(hb_spool *spool, uint64_t offset, void *to, size_t bytes);
+
+/** HB_ERROR_IO when more parts than `before` have been read in vain: what was made of them lacks
+ * their records, which the file may still have. */
+hb_result hb_spool_was_read(const hb_spool *spool, uint64_t before);
 
 /** Whether a thread that did not leave a recording call of that ended session, or of a later one,
  * may still write to its chunks: until then they are not used again. */
