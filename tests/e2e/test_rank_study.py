@@ -616,6 +616,13 @@ def test_ranks_of_different_spans_are_told(tmp_path, change, said):
     assert done.stdout.startswith("8 ranks")
 
 
+def test_groups_that_cannot_be_read_are_an_error(tmp_path):
+    made_ranks.write(tmp_path / "job", 4)
+    for groups, said in (tmp_path, f"'{tmp_path}'"), (tmp_path / "none", "none"):
+        done = ranks("--by", "switch", "--groups", groups, tmp_path / "job")
+        assert done.returncode == 1 and said in done.stderr and not done.stdout
+
+
 @pytest.mark.parametrize("steps", [(4, 4, 6), (6, 4, 4), (4, 6, 6), (5, 6, 4), (4, 5, 5, 6, 6)])
 def test_of_most_ranks_is_what_most_have(steps, tmp_path):
     """Of numbers that equally many have it is the largest."""

@@ -90,7 +90,8 @@ static bool copy_file(int dir, const char *name, const char *log_dir)
     while (n > 0 && (n = read(from, part, sizeof part)) > 0)
         if (write(to, part, (size_t)n) != n) n = -1;
     if (from >= 0) close(from);
-    if (to >= 0) close(to);
+    if (to >= 0 && close(to) != 0) n = -1; /* as some file systems say: full */
+    if (to >= 0 && n != 0) unlink(path);   /* the whole one is still where it was */
     return n == 0;
 }
 

@@ -42,7 +42,9 @@ static hb_result take_groups(hb_rank_study *s)
     FILE *file = fopen(s->options.groups, "re");
     if (!file) return hb_fail_file(errno, "read", s->options.groups);
     if (hb_arena_try(&s->arena)) read_groups(s, file);
+    int error = ferror(file) ? errno : 0;
     fclose(file);
+    if (error) return hb_fail_file(error, "read", s->options.groups);
     return hb_arena_outcome(&s->arena);
 }
 

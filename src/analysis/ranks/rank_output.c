@@ -62,8 +62,9 @@ static hb_result find_end(addition *a)
     a->size_before = (uint64_t)st.st_size;
     a->end = HB_RANK_FILE_HEAD;
     if (st.st_size == 0) return HB_OK;
-    if (pread(a->fd, a->head, sizeof a->head, 0) != HB_RANK_FILE_HEAD ||
-        memcmp(a->head, a->bytes, fixed) != 0)
+    ssize_t n = pread(a->fd, a->head, sizeof a->head, 0);
+    if (n < 0) return hb_fail_file(errno, "read", a->path);
+    if (n != HB_RANK_FILE_HEAD || memcmp(a->head, a->bytes, fixed) != 0)
         return hb_fail(HB_ERROR_FORMAT, "%s: no digests of ranks of this version: left as it is",
                        a->path);
     a->end = hb_rank_file_end(a->head, a->size_before);
