@@ -53,6 +53,27 @@ int main(int argc, char **argv)
     return 0;
 }
 """
+# The n-th part of a spool that is read does not come: the disk, or the server, does not answer.
+UNREAD = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+ssize_t pread64(int fd, void *to, size_t size, off64_t at)
+{
+    static int parts;
+    char link[64], path[4096] = "";
+    ssize_t (*real)(int, void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pread64");
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof path - 1) < 0 || !strstr(path, ".hbspool") || ++parts != atoi(getenv("UNREAD")))
+        return real(fd, to, size, at);
+    errno = EIO;
+    return -1;
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -152,13 +173,18 @@ def test_a_blank_in_the_own_path_does_not_matter_after_the_end(programs, tmp_pat
     assert len(traces(tmp_path / "runs")) == 1
 
 
+def begin_to_record(logdir):
+    """A group of processes, one of which has made its spool."""
+    program = subprocess.Popen([HIPBOARD, "record", "-o", logdir, "--", "sleep", "1000"], start_new_session=True)
+    until = time.monotonic() + 600
+    while not any(any(path.read_bytes()[:8]) for path in logdir.glob(".*.hbspool")) and time.monotonic() < until:
+        time.sleep(0.1)
+    return program
+
+
 def test_records_of_killed_processes_are_told_where_one_looks(tmp_path):
     """By the commands that show a directory, until they are traces."""
-    program = subprocess.Popen([HIPBOARD, "record", "-o", tmp_path, "--", "sleep", "1000"],
-                               start_new_session=True)
-    until = time.monotonic() + 600
-    while not list(tmp_path.glob(".*.hbspool")) and time.monotonic() < until:
-        time.sleep(0.1)
+    program = begin_to_record(tmp_path)
     for command in "view", "steps", "check":
         assert "hipboard recover" not in hipboard(command, tmp_path).stderr  # it lives
     os.killpg(program.pid, signal.SIGKILL)
@@ -172,3 +198,24 @@ def test_records_of_killed_processes_are_told_where_one_looks(tmp_path):
     assert hipboard("recover", tmp_path).returncode == 0
     for command in "view", "steps", "check":
         assert "hipboard recover" not in hipboard(command, tmp_path).stderr
+
+
+@pytest.mark.parametrize("part", [1, 2, 3])
+def test_what_the_disk_does_not_give_stays_until_it_does(tmp_path, part):
+    logdir, unread = tmp_path / "runs", tmp_path / "unread.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", unread], input=UNREAD, text=True, check=True)
+    logdir.mkdir()
+    program = begin_to_record(logdir)
+    time.sleep(0.5)  # until it has begun to record
+    os.killpg(program.pid, signal.SIGKILL)
+    program.wait()
+    until = time.monotonic() + 600
+    while "1 killed process" not in hipboard("check", logdir).stderr and time.monotonic() < until:
+        time.sleep(0.1)
+    [spool] = logdir.glob(".*.hbspool")
+    done = hipboard("recover", logdir, env=dict(os.environ, LD_PRELOAD=str(unread), UNREAD=str(part)))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"hipboard recover: {spool}: can't be read: Input/output error\n"
+    assert spool.exists() and not traces(logdir)
+    done = hipboard("recover", logdir)
+    assert done.returncode == 0 and f"{spool}: " in done.stdout and not spool.exists() and len(traces(logdir)) == 1

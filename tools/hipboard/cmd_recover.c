@@ -14,13 +14,13 @@ typedef struct request {
     const char *spool; /* or NULL */
 } request;
 
-static void report(const hb_recovered *r, void *arg)
+static void report(const hb_recovered *r, void *told)
 {
-    (void)arg;
     if (r->trace)
         printf("%s: %llu events -> %s\n", r->spool, (unsigned long long)r->events, r->trace);
     else
         fprintf(stderr, "hipboard recover: %s: %s\n", r->spool, text_behind(r->error, r->spool));
+    *(bool *)told |= !r->trace;
 }
 
 static int run(arguments *args)
@@ -32,11 +32,11 @@ static int run(arguments *args)
     unsigned flags = (r.gzip ? HB_GZIP : 0u) | (r.kineto ? HB_DIALECT_KINETO : 0u) |
                      (r.pftrace ? HB_PFTRACE : 0u);
     for (int i = 0; i < args->count; i++) {
-        hb_result result = hb_recover(args->words[i], flags, report, NULL);
+        bool told = false; /* of what could not be recovered, one by one */
+        hb_result result = hb_recover(args->words[i], flags, report, &told);
         if (result == HB_OK) continue;
         status = EXIT_FAILED;
-        /* Others were reported one by one. */
-        if (result == HB_ERROR_NOT_FOUND || result == HB_ERROR_IO)
+        if (result == HB_ERROR_NOT_FOUND || (result == HB_ERROR_IO && !told))
             fprintf(stderr, "hipboard %s\n", hb_last_error());
     }
     return status;
