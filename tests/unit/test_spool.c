@@ -21,6 +21,7 @@
 #include <zlib.h>
 
 #include <cmocka.h>
+#include <hipboard/analysis.h>
 #include <hipboard/hipboard.h>
 
 #include "forks_with_threads.h"
@@ -362,6 +363,51 @@ static void what_cannot_be_read_is_kept(void **state)
     }
     remove_traces();
     hb_buf_free(&whole);
+}
+
+static bool count_survivors(const hb_event *event, void *arg)
+{
+    *(int *)arg += strcmp(event->name, "survivor") == 0;
+    return true;
+}
+
+/* Of what is asked of a cycle that was saved. */
+static void an_answer_without_what_cannot_be_read_back_is_an_error(void **state)
+{
+    (void)state;
+    enum { MANY = 300000 };
+    char path[PATH_MAX];
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.spool_dir = dir;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    for (int i = 0; i < MANY; i++)
+        HB_RECORD_FUNCTION("survivor") {
+        }
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    snprintf(path, sizeof path, "%s/t.pt.trace.json", dir);
+    for (int failing = 1; failing >= 0; failing--) {
+        hb_trace_file *file = NULL;
+        hb_key_averages *averages = NULL;
+        int found = 0;
+        hb_result expected = failing ? HB_ERROR_IO : HB_OK;
+        failing_read = failing * 2, reads = 0;
+        assert_int_equal(hb_export_chrome_trace(prof, path, 0), expected);
+        assert_int_equal(access(path, F_OK), failing ? -1 : 0);
+        failing_read = failing * 2, reads = 0;
+        assert_int_equal(hb_profiler_events(prof, count_survivors, &found), expected);
+        assert_int_equal(found == MANY, !failing);
+        failing_read = failing * 2, reads = 0;
+        assert_int_equal(hb_profiler_trace(prof, 0, &file), expected);
+        failing_read = failing * 2, reads = 0;
+        assert_int_equal(hb_profiler_key_averages(prof, NULL, &averages), expected);
+        assert_int_equal(hb_key_averages_count(averages), !failing);
+        hb_key_averages_destroy(averages);
+        hb_trace_file_close(file);
+    }
+    failing_read = 0;
+    hb_profiler_destroy(prof);
 }
 
 /* Nor is a trace made without what a disk that hiccups does not give back: it stays for later. */
@@ -756,6 +802,7 @@ int main(void)
         IN_DIR(damaged_spools_do_not_crash_recovery),
         IN_DIR(what_cannot_be_read_is_kept),
         IN_DIR(a_cycle_that_cannot_be_read_back_stays),
+        IN_DIR(an_answer_without_what_cannot_be_read_back_is_an_error),
         IN_DIR(a_spool_without_a_header_goes_when_it_is_old),
         IN_DIR(a_killed_process_with_a_living_child_is_recovered),
         IN_DIR(names_of_overlapping_profilers_are_in_both_spools),

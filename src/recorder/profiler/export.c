@@ -182,10 +182,11 @@ hb_result hb_live_cycle_read(hb_profiler *prof, hb_result (*read)(void *context,
     hb_source *source;
     HB_TRY(hb_profiler_check_readable(prof));
     hb_spool_view view = hb_spool_view_own(&prof->spool);
+    spool_reading reading = {&prof->spool, atomic_load(&prof->spool.unread)};
     HB_TRY(open_cycle(&view, prof->last_cycle, &source));
     hb_result result = read(context, source);
     source->close(source);
-    return result;
+    return result == HB_OK ? was_read(&reading) : result;
 }
 
 hb_result hb_export_chrome_trace(hb_profiler *prof, const char *path, unsigned flags)
@@ -276,6 +277,7 @@ hb_result hb_profiler_events(hb_profiler *prof, bool (*fn)(const hb_event *event
     if (!fn) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "events: the function is NULL");
     visit v = {fn, arg, true};
     hb_spool_view view = hb_spool_view_own(&prof->spool);
+    spool_reading reading = {&prof->spool, atomic_load(&prof->spool.unread)};
     for (const hb_cycle *c = prof->first_cycle; c && v.go_on; c = c->next) {
         hb_source *source;
         HB_TRY(open_cycle(&view, c, &source));
@@ -283,5 +285,5 @@ hb_result hb_profiler_events(hb_profiler *prof, bool (*fn)(const hb_event *event
         source->close(source);
         HB_TRY(result);
     }
-    return HB_OK;
+    return was_read(&reading);
 }
