@@ -265,6 +265,32 @@ static void a_time_is_recorded_whatever_the_program_does(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* What a ring is asked for still comes into it: steps that end meanwhile change nothing. */
+static void a_ring_goes_on_for_the_time_that_was_asked_for(void **state)
+{
+    (void)state;
+    enum { ASKED_MS = 300 };
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.ring_ns = 60 * INT64_C(1000000000);
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = start(&o);
+    asker a = {.options = HB_TRIGGER_OPTIONS_INIT};
+    a.options.time_ms = ASKED_MS;
+    int64_t begin = hb_clock_ns(CLOCK_MONOTONIC);
+    begin_to_ask(&a);
+    while (!atomic_load(&a.done)) {
+        mark("work");
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        nap();
+    }
+    int64_t took_ms = (hb_clock_ns(CLOCK_MONOTONIC) - begin) / 1000000;
+    pthread_join(a.thread, NULL);
+    assert_string_equal(a.result == HB_OK ? "" : a.error, "");
+    assert_true(took_ms >= ASKED_MS);
+    hb_profiler_destroy(prof);
+}
+
 static void a_programs_own_handler_is_called_by_the_program(void **state)
 {
     (void)state;
@@ -711,6 +737,7 @@ int main(void)
         IN_DIR(nothing_is_recorded_until_it_is_asked_for),
         IN_DIR(steps_are_recorded_at_a_multiple_and_the_asker_gets_the_trace),
         IN_DIR(a_time_is_recorded_whatever_the_program_does),
+        IN_DIR(a_ring_goes_on_for_the_time_that_was_asked_for),
         IN_DIR(a_programs_own_handler_is_called_by_the_program),
         IN_DIR(what_is_recorded_when_the_program_ends_is_saved_and_told),
         IN_DIR(who_asks_while_something_is_recorded_is_told_so),
