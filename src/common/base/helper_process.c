@@ -24,6 +24,10 @@ extern int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
 #define __clone clone
 #endif
 
+/* These are never left: what AddressSanitizer marks around their variables would stay where the
+ * stack was, and be found in whatever is mapped there next. */
+#define NEVER_LEFT __attribute__((no_sanitize("address")))
+
 typedef struct launch {
     const char *path, *name;
     int pipe;
@@ -35,7 +39,7 @@ typedef struct launch {
 
 /* In the helper. Only system calls: the memory is the program's. Signals stay blocked, so that no
  * handler of the program's runs here; the new program lets them in. */
-static int become_helper(void *arg)
+NEVER_LEFT static int become_helper(void *arg)
 {
     launch *l = arg;
     char *argv[] = {(char *)(uintptr_t)l->name, (char *)(uintptr_t)hb_version(), NULL};
@@ -55,7 +59,7 @@ static int become_helper(void *arg)
 }
 
 /* In the helper's parent, which ends when the helper is a program: then init has it. */
-static int begin_helper(void *arg)
+NEVER_LEFT static int begin_helper(void *arg)
 {
     launch *l = arg;
     l->pid = __clone(become_helper, l->stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, l);
