@@ -335,7 +335,7 @@ static void note_failure(const hb_recovered *r, void *arg)
 static void what_cannot_be_read_is_kept(void **state)
 {
     (void)state;
-    enum { MOST_ROUNDS = 20 };
+    enum { MOST_ROUNDS = 8 };
     char path[PATH_MAX];
     hb_buf whole;
     killed(record_some);
@@ -375,7 +375,7 @@ static bool count_survivors(const hb_event *event, void *arg)
 static void an_answer_without_what_cannot_be_read_back_is_an_error(void **state)
 {
     (void)state;
-    enum { MANY = 300000 };
+    enum { MANY = 60000 };
     char path[PATH_MAX];
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
     o.activities = HB_ACTIVITY_CPU;
@@ -414,7 +414,7 @@ static void an_answer_without_what_cannot_be_read_back_is_an_error(void **state)
 static void a_cycle_that_cannot_be_read_back_stays(void **state)
 {
     (void)state;
-    enum { MANY = 300000 };
+    enum { MANY = 60000 };
     hb_profiler *prof = start("victim");
     for (int i = 0; i < MANY; i++)
         HB_RECORD_FUNCTION("survivor") {
