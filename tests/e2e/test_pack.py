@@ -96,6 +96,9 @@ def test_every_byte_comes_back_and_any_unzip_reads_it(runs, tmp_path):
     with zipfile.ZipFile(pack) as archive:
         assert archive.testzip() is None
         assert {name: archive.read(name) for name in archive.namelist()} == kept
+        # what is compressed is not compressed again
+        assert {name for name in kept if archive.getinfo(name).compress_type == zipfile.ZIP_STORED} == {
+            name for name in kept if name.endswith(".gz")}
     run(HIPBOARD, "unpack", pack, "-o", tmp_path / "out")
     assert files(tmp_path / "out") == kept
     again = tmp_path / "again.hbpack"
@@ -414,6 +417,9 @@ def test_a_part_of_other_tools_files(tmp_path):
         tmp_path / "two.hbpack", "--steps", "0:0", env=environment)
     with zipfile.ZipFile(tmp_path / "two.hbpack") as archive:
         assert {name.split("/")[0] for name in archive.namelist()} == {"r.db", "matmul_result.rpd.gz"}
+    run(HIPBOARD, "pack", tmp_path / "runs/r.db", "-o", tmp_path / "one.hbpack", "--steps", "1:1", env=environment)
+    with zipfile.ZipFile(tmp_path / "one.hbpack") as archive:
+        assert [name.split(".")[0] for name in archive.namelist()] == ["node7_4711"]
     # What is made of one that lies deeper lies there.
     (tmp_path / "deep/run").mkdir(parents=True)
     (tmp_path / "runs/r.db").rename(tmp_path / "deep/run/r.db")

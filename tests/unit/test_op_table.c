@@ -529,6 +529,10 @@ static void test_mistakes_are_told_with_line_and_column(void **state)
         const char *line, *said;
     } cases[] = {
         {"f(x) | n", "1:2: no part of a function's name"},
+        {"f | a:S1x | n", "1:7: wanted: w (or nothing)"},
+        {"f | a:Sx6 | n", "1:7: wanted: w (or nothing)"},
+        {"f | a:S | n", "1:7: wanted: w (or nothing)"},
+        {"f | a:S2 | n", "1:7: a structure in memory has 3 to"},
         {"| n", "1:1: wanted: a function's name"},
         {"{x}f | n", "1:2: wanted: letters"},
         {"{sf | n", "1:4: a bracket is not closed"},
