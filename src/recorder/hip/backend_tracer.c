@@ -38,7 +38,6 @@ static bool registered;
 /* Since 7.2 the runtime tells of each piece of work, when it is made, that a record is going to
  * come. */
 static _Atomic bool promises;
-static _Atomic uint64_t first_id; /* of the session's calls; a hint for itself */
 
 /* ---- calls ---- */
 
@@ -247,17 +246,10 @@ static bool was_counted(const hb_hook_activity *a)
     return a->op == HB_HOOK_COPY && atomic_load_explicit(&promises, memory_order_relaxed);
 }
 
-/* What an earlier session has not waited for long enough. */
-static bool is_too_late(const hb_hook_activity *a)
-{
-    bool earlier = a->id && a->id < atomic_load_explicit(&first_id, memory_order_relaxed);
-    return earlier && !hb_late_reports_pending();
-}
-
 /* Not in the callback itself, so that calls need not make room for it. */
 static __attribute__((noinline)) int on_work(uint32_t op, const hb_hook_activity *a)
 {
-    if (!hb_hook_activity_is_sound(a, op) || is_too_late(a)) return REPORT;
+    if (!hb_hook_activity_is_sound(a, op)) return REPORT;
     hb_record_work work = hb_hook_work(a, a->id);
     work.head.flags = HB_RECORD_NODE;
     bool kernel = work.kind == HB_WORK_KERNEL && a->op == HB_HOOK_DISPATCH;
@@ -327,7 +319,7 @@ static bool is_taken(const char *consequence)
 static void start(void)
 {
     hb_hook_activities_start();
-    atomic_store(&first_id, hb_calls_last_id() + 1);
+    hb_calls_begin_with(hb_calls_last_id() + 1);
     if (is_taken("nothing of HIP is recorded meanwhile")) return;
     atomic_store(&wanted, true);
     register_tracer(on_trace);

@@ -385,13 +385,26 @@ void hb_call_made_no_more(hb_frame *f)
 
 /* 0, or the work that this thread has just reported, of a session that has ended. */
 static __thread uint64_t late_work;
+static __thread bool of_nobody; /* of one that has ended, and waits no more */
+
+/* The present session's, where ids tell it; else 0. Set before anything of it is recorded. */
+static _Atomic uint64_t first_work;
+
+void hb_calls_begin_with(uint64_t work)
+{
+    atomic_store(&first_work, work);
+}
 
 static void report(const hb_record_work *work, enum hb_record_type type, size_t bytes)
 {
+    of_nobody = false;
     late_work = hb_late_reports_pending() && hb_late_take(work, type, bytes) ? work->work : 0;
     if (late_work) return;
     hb_thread *t = work->kind ? hb_record_enter() : NULL;
-    if (!t) return;
+    /* Asked for within the session: nothing that ended before it began comes into it. */
+    of_nobody = work->work && work->work < atomic_load(&first_work);
+    if (t && of_nobody) hb_thread_leave(t);
+    if (!t || of_nobody) return;
     hb_record *r = hb_record_reserve(t, (uint32_t)bytes);
     if (r) {
         memcpy(r, work, bytes);
@@ -414,7 +427,7 @@ void hb_dispatch_report(const hb_record_dispatch *dispatch)
 
 void hb_work_arrived(bool certain)
 {
-    hb_calls *c = late_work ? NULL : calls_self();
+    hb_calls *c = late_work || of_nobody ? NULL : calls_self();
     if (late_work) hb_late_arrived(late_work, certain);
     if (c) hb_count(certain ? &c->arrived : &c->completed);
 }

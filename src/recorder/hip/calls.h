@@ -202,6 +202,10 @@ hb_call_counts hb_calls_count(void);
 /** No call has a higher id up to now, those of sessions to come have. */
 uint64_t hb_calls_last_id(void);
 
+/** A session begins, whose work has this id or higher ones; what is reported of lower ones is an
+ * earlier session's, or nobody's. */
+void hb_calls_begin_with(uint64_t work);
+
 /** Those that work was made on, hb_busy_streams_forget(): a thread's next work tells its stream
  * again. */
 void hb_calls_forget_streams(void);
