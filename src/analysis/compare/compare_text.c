@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "doc/doc_writer.h"
 #include "doc/phrases.h"
@@ -312,12 +311,9 @@ static void print_tree(writer *w)
 
 static void print_run(writer *w, const hb_compare_run *run)
 {
-    char date[32] = "";
-    time_t at = (time_t)run->recorded_at;
-    struct tm tm;
+    char date[32];
     bool baseline = run == &w->c->runs[w->c->baseline];
-    if (run->recorded_at > 0 && run->recorded_at < 1e11 && gmtime_r(&at, &tm))
-        strftime(date, sizeof date, ", %F %H:%M UTC", &tm);
+    hb_put_date(date, run->recorded_at, true);
     const char *steps = !run->num_read ? "nothing to compare"
                         : run->has_steps
                             ? format(w, "%u step%s", run->num_steps, hb_plural(run->num_steps))
@@ -327,8 +323,9 @@ static void print_run(writer *w, const hb_compare_run *run)
             ? format(w, ", %u workers: means over them, of peaks the largest", run->num_workers)
             : "";
     hb_doc_item(&w->doc, HB_TONE_PLAIN,
-                format(w, "%s %s: %zu file%s, %s%s%s", baseline ? "baseline" : "run", run->name,
-                       run->num_read, hb_plural(run->num_read), steps, workers, date));
+                format(w, "%s %s: %zu file%s, %s%s%s%s", baseline ? "baseline" : "run", run->name,
+                       run->num_read, hb_plural(run->num_read), steps, workers, *date ? ", " : "",
+                       date));
 }
 
 static void print_runs(writer *w)

@@ -173,6 +173,8 @@ void hb_run_builder_free(hb_compare_run *run);
 
 /* ---- environment_diff.c ---- */
 void hb_facts_take(hb_comparison *c, hb_compare_run *run, const hb_digest *digest);
+/** Of Unix time in seconds; "" when it is none. */
+void hb_put_date(char text[32], double at, bool with_time);
 void hb_contrasts_make(hb_comparison *c, hb_compare_run *run);
 
 /* ---- pairing.c ---- */

@@ -236,12 +236,20 @@ static void contrast_facts(hb_comparison *c, const hb_compare_run *before,
     }
 }
 
+void hb_put_date(char text[32], double at, bool with_time)
+{
+    const double most = 1e11; /* far more than a calendar, and less than any time_t, has room for */
+    struct tm tm;
+    *text = '\0';
+    if (!(at > 0 && at < most)) return;
+    time_t seconds = (time_t)at;
+    if (gmtime_r(&seconds, &tm)) strftime(text, 32, with_time ? "%F %H:%M UTC" : "%F", &tm);
+}
+
 static const char *date_text(hb_comparison *c, double at)
 {
-    char text[32] = "";
-    time_t seconds = (time_t)at;
-    struct tm tm;
-    if (at > 0 && at < 1e11 && gmtime_r(&seconds, &tm)) strftime(text, sizeof text, "%F", &tm);
+    char text[32];
+    hb_put_date(text, at, false);
     return keep(c, text);
 }
 
