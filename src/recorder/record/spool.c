@@ -84,8 +84,10 @@ bool hb_spool_read(hb_spool *spool, uint64_t offset, void *to, size_t bytes)
     while (fd >= 0 && bytes) {
         ssize_t n = pread(fd, at, bytes, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) error = n < 0 ? errno : 0;
-        if (n <= 0) break;
+        if (n <= 0) {
+            error = n < 0 ? errno : 0;
+            break;
+        }
         at += n;
         offset += (uint64_t)n;
         bytes -= (size_t)n;
@@ -97,8 +99,8 @@ bool hb_spool_read(hb_spool *spool, uint64_t offset, void *to, size_t bytes)
 
 hb_result hb_spool_was_read(const hb_spool *spool, uint64_t before)
 {
-    int error = atomic_load(&spool->read_error);
     if (atomic_load(&spool->unread) == before) return HB_OK;
+    int error = atomic_load(&spool->read_error); /* which was set before that was counted */
     return hb_fail(HB_ERROR_IO, "records can't be read back from %s: %s",
                    spool->path ? spool->path : "memory",
                    error ? strerror(error) : "they are damaged, or cut off");
