@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("HB_BUILD", ROOT / "build"))
 PROGRAMS = ROOT / "tests/e2e/programs"
+SLOW_TO_UNLOCK = BUILD / "tests/e2e/programs/slow_to_unlock.so"  # preloaded
 
 
 def run(*command, timeout=600, **options):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from plugin_in_process import Plugin
-from support import BUILD, PROGRAMS, ROOT
+from support import BUILD, PROGRAMS, ROOT, SLOW_TO_UNLOCK
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 MPI_LIBRARY = BUILD / "src/recorder/libhipboard-mpi.so.0"
@@ -536,12 +536,15 @@ UNKNOWN = """
     """
 ON_UNKNOWN = """
     #include <stdio.h>
+    #include <unistd.h>
     int MPI_Init(int *, char ***), MPI_Comm_size(long, int *), MPI_Finalize(void);
     int MPI_Allreduce(const void *, void *, int, long, long, long);
-    int main(void)
+    int main(int argc, char **argv)
     {
         int size, in = 7, out = 0;
+        (void)argv;
         MPI_Init(NULL, NULL);
+        if (argc > 1) usleep(100000);
         MPI_Comm_size(3, &size);
         MPI_Allreduce(&in, &out, 1, 0x123, 0x456, 3);
         MPI_Finalize();
@@ -549,12 +552,16 @@ ON_UNKNOWN = """
     }"""
 
 
-def test_an_mpi_that_is_not_known_is_left_alone(tmp_path):
-    """Of which nobody knows what its handles mean: the program runs, and the trace says why there is no more."""
+def build_on_unknown(tmp_path):
     subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libothermpi.so.9", "-x", "c", "-", "-o",
                     tmp_path / "libothermpi.so.9"], input=UNKNOWN, text=True, check=True)
     subprocess.run(["cc", "-x", "c", "-", "-x", "none", tmp_path / "libothermpi.so.9", "-o", tmp_path / "program",
                     f"-Wl,-rpath,{tmp_path}"], input=ON_UNKNOWN, text=True, check=True)
+
+
+def test_an_mpi_that_is_not_known_is_left_alone(tmp_path):
+    """Of which nobody knows what its handles mean: the program runs, and the trace says why there is no more."""
+    build_on_unknown(tmp_path)
     done = subprocess.run([HIPBOARD, "record", "--comm", "mpi", "-o", tmp_path / "run", "--", tmp_path / "program"],
                           capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "3 7\n"), done.stderr
@@ -563,6 +570,20 @@ def test_an_mpi_that_is_not_known_is_left_alone(tmp_path):
     assert document["hipboard_mpi"]["recorded"] is False
     assert "is none that hipboard knows: Open MPI" in document["hipboard_mpi"]["why"]
     assert {e["name"] for e in mpi_events(document)} <= {"MPI_Init", "MPI_Finalize"}
+
+
+@pytest.mark.parametrize("options", [(), ("--schedule", "wait=0,active=9", "--slice", "20ms")],
+                         ids=["at once", "slices"])
+def test_the_end_waits_for_who_looks_at_the_times(options, tmp_path):
+    """What is said of MPI at the end is said, though another thread holds the lock at that moment."""
+    build_on_unknown(tmp_path)
+    done = subprocess.run([HIPBOARD, "record", "--comm", "mpi", *options, "-o", tmp_path / "run", "--",
+                           tmp_path / "program", "slowly"],
+                          capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "LD_PRELOAD": str(SLOW_TO_UNLOCK)})
+    assert (done.returncode, done.stdout) == (0, "3 7\n"), done.stderr
+    [trace] = (tmp_path / "run").glob("*.pt.trace.json")
+    assert json.loads(trace.read_text())["hipboard_mpi"]["recorded"] is False
 
 
 LEFT = """

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from server import TensorBoard
-from support import BUILD, ROOT, check_pftrace_beside, recover_when_dead, run
+from support import BUILD, ROOT, SLOW_TO_UNLOCK, check_pftrace_beside, recover_when_dead, run
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 PLAIN = BUILD / "tests/hip/plain"
@@ -376,6 +376,15 @@ def test_a_schedule_counts_the_programs_steps_and_gives_a_file_a_cycle(tmp_path,
     assert [steps(trace) for trace in cycles] == [[102, 103], [106, 107]]
     for trace in cycles:
         assert sum(e["cat"] == "gpu_memset" for e in trace) == 2
+
+
+@needs_gpu
+def test_no_step_is_passed_over_while_the_times_are_looked_at(tmp_path):
+    """A thread that held a lock for that cost a program its first steps: fifty of 5 ms, as it is here."""
+    done = record("-o", tmp_path, "--schedule", "wait=1,warmup=1,active=2,repeat=2", "--",
+                  STEPS, 12, 0, 5, "roctx", "exit", env={**WITH_GPU, "LD_PRELOAD": str(SLOW_TO_UNLOCK)})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [steps(trace) for trace in traces(tmp_path)] == [[102, 103], [106, 107]]
 
 
 def record_until_traced(logdir, *options, within_s=600):

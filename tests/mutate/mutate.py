@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Puts small faults into a copy of the tree, one at a time, and says which no test notices.
 
-    python3 tests/mutate/mutate.py [--seed N] [--count N] [--minutes M] [--unit] [--sanitize]
+    python3 tests/mutate/mutate.py [--seed N] [--count N] [--minutes M] [--unit] [--plain]
                                     [--again] [--dir DIR] ROOM...
     python3 tests/mutate/mutate.py --not-executed [--dir DIR] ROOM...
 
@@ -16,7 +16,8 @@ Only tests that execute the line are asked: each runs once without a fault, in a
 is executed (coverage.c). A line that none executes has survived at once. Of the others those are
 asked first that noticed most of what they were asked in their time, and each is linked only when its
 turn comes. Meson's tests are asked of every room, then single tests of the files of tests/e2e that
-rooms.py names, without --unit. The copy stays in DIR, so that another run builds only what has
+rooms.py names, without --unit. What they do not notice, meson's tests are asked once more with ASan
+and UBSan, as tests/run.sh runs them, without --plain. The copy stays in DIR, so that another run builds only what has
 changed, and runs only tests that have changed for what they execute; --again runs all.
 
 --not-executed puts no fault in, and prints the lines that none of the tests executes.
@@ -50,6 +51,8 @@ SLOWEST = 90 # seconds: what takes longer is not asked
 STARTS = 1.5 # seconds that a test takes to be linked, or pytest to begin
 TOGETHER = 8 # seconds of tests of one file that are asked at once
 NOT_ASKED = (None, set())
+SANITIZERS = {"ASAN_OPTIONS": "detect_stack_use_after_return=1",
+              "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"} # as tests/run.sh has them
 # Tests of size are slow, and notice nothing else, nor do those in which a browser shows the same in TensorBoard.
 FAST = "not very_many and not little_that and not the_plugin_shows and not its_pages_show"
 
@@ -57,9 +60,9 @@ FAST = "not very_many and not little_that and not the_plugin_shows and not its_p
 class Copy:
     """A copy of what git knows, with a build of its own."""
 
-    def __init__(self, directory, sanitize):
+    def __init__(self, directory):
         self.directory, self.root = directory, directory / "tree"
-        self.build = self.root / "build"
+        self.build, self.sanitized = self.root / "build", self.root / "build-asan"
         self.bring_up_to_date()
         self.marks = directory / "marks"
         runtime = directory / "coverage.o"
@@ -68,8 +71,7 @@ class Copy:
         if not (self.build / "build.ninja").exists():
             self.call(["meson", "setup", str(self.build), "-Doptimization=0", "-Ddebug=false",
                        "-Dc_args=-g1 -fsanitize-coverage=trace-pc", f"-Dc_link_args={runtime}",
-                       f"-Dcpp_link_args={runtime}",
-                       "-Db_sanitize=" + ("address,undefined" if sanitize else "none")], check=True)
+                       f"-Dcpp_link_args={runtime}"], check=True)
         self.must(*self.ninja(["all"]))
         built = self.introspect("--targets")
         self.files = {target["id"]: [self.relative(name) for name in target["filename"]]
@@ -130,8 +132,13 @@ class Copy:
         if status:
             sys.exit(text)
 
-    def ninja(self, targets):
-        return self.call(["ninja", "-C", str(self.build), *targets])
+    def ninja(self, targets, build=None):
+        return self.call(["ninja", "-C", str(build or self.build), *targets])
+
+    def set_up_sanitized(self):
+        if not (self.sanitized / "build.ninja").exists():
+            self.call(["meson", "setup", str(self.sanitized), "-Doptimization=1",
+                       "-Db_sanitize=address,undefined"], check=True)
 
     def outputs(self, source):
         return [command["output"] for command in self.objects.get(source, [])]
@@ -305,10 +312,39 @@ class Asked:
                 return said[1] if said else some[0], count
         return None, len(names)
 
+    def fails_sanitized(self, name):
+        """Whether one of meson's tests does in a build with sanitizers; None when it can't be built."""
+        copy = self.copy
+        if copy.ninja(self.needs[name], copy.sanitized)[0]:
+            return None
+
+        def there(text):
+            return text.replace(str(copy.build), str(copy.sanitized))
+
+        env = {key: there(value) for key, value in self.env[name].items()}
+        status, _ = copy.call([there(part) for part in self.command[name]], timeout=60 + 10 * self.seconds[name],
+                              env={**env, **SANITIZERS})
+        return bool(status)
+
+    def sanitizers_notice(self, names, patience, with_fault, without_fault):
+        """The first of meson's tests that fails with the fault in a build with sanitizers, and does not without."""
+        until = time.monotonic() + patience
+        self.copy.set_up_sanitized()
+        for name in sorted((name for name in names if "tests/e2e" not in " ".join(self.command[name])),
+                           key=self.seconds.get):
+            if time.monotonic() > until:
+                return None
+            with_fault()
+            if self.fails_sanitized(name):
+                without_fault()
+                if self.fails_sanitized(name) is False:
+                    return f"{name} with sanitizers"
+        return None
+
 
 class Room:
-    def __init__(self, copy, asked, name, unit):
-        self.copy, self.asked, self.name = copy, asked, name
+    def __init__(self, copy, asked, name, unit, plain):
+        self.copy, self.asked, self.name, self.plain = copy, asked, name, plain
         self.sources = sorted(path for path in (copy.root / folder(name)).glob("*.c")
                               if copy.outputs(path.resolve()))
         self.whole = {source: copy.object_of(source) for source in self.sources}
@@ -324,7 +360,8 @@ class Room:
         _, begin, end, replacement = place
         if source not in self.optimized:
             self.optimized[source] = self.copy.optimized(source)
-        source.write_text(text[:begin] + replacement + text[end:])
+        faulty = text[:begin] + replacement + text[end:]
+        source.write_text(faulty)
         try:
             status, _ = self.copy.ninja(self.copy.outputs(source))
             if status or self.copy.object_of(source) == self.whole[source]:
@@ -333,6 +370,9 @@ class Room:
             who, count = self.asked.who_notices(names, patience)
             if not who and self.copy.optimized(source) == self.optimized[source]:
                 return None
+            if not who and not self.plain:
+                who = self.asked.sanitizers_notice(names, patience, lambda: source.write_text(faulty),
+                                                   lambda: source.write_text(text))
             return who or "", count, len(names)
         finally:
             source.write_text(text)
@@ -405,13 +445,13 @@ def main():
     parser.add_argument("--unit", action="store_true", help="meson's tests only, no tests/e2e")
     parser.add_argument("--again", action="store_true", help="find out anew what tests execute")
     parser.add_argument("--not-executed", action="store_true", help="only print what no test executes")
-    parser.add_argument("--sanitize", action="store_true",
-                        help="with ASan and UBSan, which see what lies beyond an array")
+    parser.add_argument("--plain", action="store_true",
+                        help="without ASan and UBSan, which see what lies beyond an array")
     parser.add_argument("--dir", type=Path, default=ROOT / "tests/out/mutate")
     parser.add_argument("--least", type=float, default=0, help="%% that must be caught")
     o = parser.parse_args()
     o.dir.mkdir(parents=True, exist_ok=True)
-    copy, results = Copy(o.dir.resolve(), o.sanitize), {}
+    copy, results = Copy(o.dir.resolve()), {}
     asked = Asked(copy, o.again)
     asked.meson_tests(o.rooms)
     begin = time.monotonic()
@@ -419,7 +459,7 @@ def main():
         print(f"seed {o.seed}", flush=True)
     for i, name in enumerate(o.rooms):
         print(f"== {name}", flush=True)
-        room = Room(copy, asked, name, o.unit)
+        room = Room(copy, asked, name, o.unit, o.plain)
         if o.not_executed:
             print_not_executed(room)
             continue

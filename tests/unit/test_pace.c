@@ -348,6 +348,36 @@ static void steps_go_on_after_a_pause_with_calls_of_its_own(void **state)
     hb_profiler_destroy(prof);
 }
 
+static atomic_bool has_had_enough;
+
+static void *launch_all_the_time(void *unused)
+{
+    (void)unused;
+    while (!atomic_load(&has_had_enough))
+        note(HB_PACE_LAUNCH, 100);
+    return NULL;
+}
+
+/* Two of them at the same time, since one is counted under a lock, are two. */
+static void other_threads_calls_hide_no_step(void **state)
+{
+    (void)state;
+    enum { STEPS = 50000 };
+    pthread_t other;
+    hb_profiler *prof = watch_until_steps_are_known();
+    atomic_store(&has_had_enough, false);
+    assert_int_equal(pthread_create(&other, NULL, launch_all_the_time, NULL), 0);
+    long before = atomic_load(&told);
+    for (int i = 0; i < STEPS; i++)
+        step_of(100);
+    atomic_store(&has_had_enough, true);
+    pthread_join(other, NULL);
+    assert_int_equal(atomic_load(&told), before + STEPS);
+    assert_int_equal(atomic_load(&lost), 0);
+    hb_pace_watch(NULL);
+    hb_profiler_destroy(prof);
+}
+
 /* Its threads are not there, and it may do something else. */
 static void a_forked_child_finds_its_own_steps(void **state)
 {
@@ -426,6 +456,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(few_rounds_and_none_are_no_steps, clear, clear),
         cmocka_unit_test(steps_are_told_as_they_begin_until_they_come_no_more),
         cmocka_unit_test(steps_go_on_after_a_pause_with_calls_of_its_own),
+        cmocka_unit_test(other_threads_calls_hide_no_step),
         cmocka_unit_test(a_forked_child_finds_its_own_steps),
         cmocka_unit_test(functions_that_stand_in_are_known),
         cmocka_unit_test(a_program_without_steps_is_left_alone_in_the_end),

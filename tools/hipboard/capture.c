@@ -30,8 +30,8 @@ __attribute__((used)) static const char part_of[] = HB_PART;
 #define NEVER    INT64_MAX
 
 /* More than writing takes unless the disk is slow, and no more than a user will wait for a program
- * that hangs in a signal handler. */
-enum { PATIENCE_S = 20 };
+ * that hangs in a signal handler; and for a lock that is held for long only while files are written. */
+enum { PATIENCE_S = 20, LOCK_PATIENCE_S = 2 };
 
 static struct plan {
     int64_t delay_ns, duration_ns, slice_ns, telemetry_ns;
@@ -61,6 +61,7 @@ static struct capture {
     hb_profiler *prof;
     enum phase phase;
     int64_t start_at, stop_at, slice_at; /* CLOCK_MONOTONIC, ns */
+    int64_t due;                         /* when something is, as the thread begins */
     /* for those who can't take the lock */
     pid_t pid;
     bool minded;       /* the thread runs */
@@ -68,6 +69,9 @@ static struct capture {
     _Atomic int asked; /* enum request */
     sem_t wake, finished;
 } capture = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Of a program's thread: a signal handler that interrupts it, and exits, waits for it in vain. */
+static _Thread_local volatile bool holds_lock;
 
 static int64_t now_ns(void)
 {
@@ -159,7 +163,9 @@ static bool begin_own_step(int64_t n)
     atomic_store(&plan.has_own_steps, true);
     /* Who holds the lock is stopping it or writing: nothing to wait for here. */
     if (pthread_mutex_trylock(&capture.lock) != 0) return true;
+    holds_lock = true;
     if (capture.phase == RECORDING) step_to(n);
+    holds_lock = false;
     pthread_mutex_unlock(&capture.lock);
     return true;
 }
@@ -298,15 +304,14 @@ static bool is_alone(void)
     return after_name && strncmp(after_name, ") Z", 3) == 0;
 }
 
-static void sleep_until(int64_t ns)
+/* Whether somebody woke it before. */
+static bool sleep_until(int64_t ns)
 {
     int64_t look_at = now_ns() + NS_PER_S / 4;
     if (capture.phase == BEFORE && ns > look_at) ns = look_at;
     struct timespec t = to_timespec(ns);
-    if (ns == NEVER)
-        sem_wait(&capture.wake);
-    else
-        sem_clockwait(&capture.wake, CLOCK_MONOTONIC, &t);
+    if (ns == NEVER) return sem_wait(&capture.wake) == 0;
+    return sem_clockwait(&capture.wake, CLOCK_MONOTONIC, &t) == 0;
 }
 
 /* Without the lock: a step that finds it held is passed over. When the next reading is due. */
@@ -319,21 +324,28 @@ static int64_t look_at_gpus(bool recording, int64_t due)
     return now + plan.telemetry_ns;
 }
 
+/* Only where something is due: a step that finds the lock held is passed over. */
+static void mind_now(int64_t *next, bool *recording)
+{
+    pthread_mutex_lock(&capture.lock);
+    *next = capture.prof ? mind(now_ns()) : NEVER;
+    *recording = capture.prof && capture.phase == RECORDING;
+    pthread_mutex_unlock(&capture.lock);
+}
+
 static void *mind_all(void *unused)
 {
-    int64_t next = now_ns(), reading = NEVER;
+    int64_t next = capture.due, reading = plan.telemetry_ns ? now_ns() : NEVER;
+    bool recording = capture.phase == RECORDING;
     /* As the library's threads are called: it does not keep a program that has no other. */
     pthread_setname_np(pthread_self(), "hipboard/times");
     while (atomic_load(&capture.asked) == NONE) {
-        sleep_until(next < reading ? next : reading);
+        bool woken = sleep_until(next < reading ? next : reading);
         if (is_alone()) {
             capture.minded = false; /* exit() waits for no thread of ours */
             exit(0);
         }
-        pthread_mutex_lock(&capture.lock);
-        next = capture.prof ? mind(now_ns()) : NEVER;
-        bool recording = capture.prof && capture.phase == RECORDING;
-        pthread_mutex_unlock(&capture.lock);
+        if (woken || now_ns() >= next) mind_now(&next, &recording);
         reading = look_at_gpus(recording, reading);
     }
     pthread_mutex_lock(&capture.lock);
@@ -467,6 +479,7 @@ void capture_start(void)
     pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
     if (!dir || !*dir) return;
     capture.lock = unlocked;
+    holds_lock = false;
     capture.pid = getpid();
     capture.minded = false; /* the thread is the parent's */
     tell_of_another_root(dir);
@@ -486,7 +499,8 @@ void capture_start(void)
     plan.names_own_steps = hb_tables_name_steps();
     capture.phase = BEFORE;
     capture.start_at = now_ns() + plan.delay_ns;
-    if (plan.delay_ns == 0) begin_recording(now_ns());
+    /* Not first by the thread, which would hold the lock when the program begins a step, or ends. */
+    capture.due = mind(now_ns());
     start_thread();
 }
 
@@ -511,11 +525,19 @@ static void tell_of_no_steps(void)
                         "--schedule had nothing to count\n");
 }
 
+/* The thread may be looking at its times: nothing is left out for that. */
+static bool take_lock_to_finish(void)
+{
+    struct timespec until = to_timespec(now_ns() + LOCK_PATIENCE_S * NS_PER_S);
+    return capture.pid == getpid() && !holds_lock &&
+           pthread_mutex_clocklock(&capture.lock, CLOCK_MONOTONIC, &until) == 0;
+}
+
 /* All else is done by the library's own exit handlers, which come next, and which know how long to
  * wait: for as long as something is being done. */
 void capture_finish(void)
 {
-    bool own = capture.pid == getpid() && pthread_mutex_trylock(&capture.lock) == 0;
+    bool own = take_lock_to_finish();
     bool recording = own && capture.phase == RECORDING;
     if (recording) tell_of_mpi();
     if (recording) tell_of_no_steps();
@@ -538,8 +560,10 @@ void hb_capture_control(int level)
 {
     if (capture.pid != getpid() || level < 0 || level > 2) return;
     pthread_mutex_lock(&capture.lock);
+    holds_lock = true;
     if (capture.prof && capture.phase == RECORDING && level != 1) pause_recording();
     if (capture.prof && capture.phase == PAUSED && level != 0) go_on();
+    holds_lock = false;
     pthread_mutex_unlock(&capture.lock);
     if (capture.minded) sem_post(&capture.wake);
 }

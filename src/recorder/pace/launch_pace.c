@@ -22,6 +22,9 @@ enum state { OFF, WATCHING, KNOWN };
 uint32_t hb_pace_is_on;
 
 static struct {
+    /* Whose calls begin steps; 0: nobody's yet. Read without the lock: other threads' calls would
+     * otherwise hide the one that begins a step, which passes a lock that is held. */
+    _Atomic int64_t only_tid;
     hb_bare_lock lock; /* of what follows */
     enum state state;
     bool (*_Atomic tell)(int64_t number);
@@ -35,6 +38,13 @@ static struct {
     uint32_t since; /* calls of that thread since the last one began */
 } self = {.lock = HB_BARE_LOCK_INIT(PACE)};
 
+static void change_state(enum state state)
+{
+    self.state = state;
+    atomic_store_explicit(&self.only_tid, state == KNOWN ? self.anchor.tid : 0,
+                          memory_order_relaxed);
+}
+
 static void begin_window(void)
 {
     hb_pace_window_clear(&self.window);
@@ -46,7 +56,7 @@ void hb_pace_watch(bool (*tell)(int64_t number))
     if (tell) hb_stack_prepare();
     hb_bare_lock_take(&self.lock);
     atomic_store(&self.tell, tell);
-    self.state = tell ? WATCHING : OFF;
+    change_state(tell ? WATCHING : OFF);
     self.windows = 0;
     begin_window();
     __atomic_store_n(&hb_pace_is_on, tell != NULL, __ATOMIC_RELAXED);
@@ -63,8 +73,8 @@ static void *look(void *copy)
     hb_bare_lock_take(&self.lock);
     self.looking = false;
     if (found && self.state == WATCHING) {
-        self.state = KNOWN;
         self.anchor = anchor;
+        change_state(KNOWN);
         self.number = anchor.steps;
         self.since = 0;
         begin_window();
@@ -97,7 +107,7 @@ static void give_window_up(void)
 {
     begin_window();
     if (++self.windows < WINDOWS_MOST) return;
-    self.state = OFF;
+    change_state(OFF);
     __atomic_store_n(&hb_pace_is_on, 0, __ATOMIC_RELAXED);
 }
 
@@ -122,7 +132,7 @@ static int64_t count(const hb_pace_seen *seen)
         return self.number++;
     }
     if (++self.since < self.anchor.calls * FAILS_AFTER) return -2;
-    self.state = WATCHING;
+    change_state(WATCHING);
     self.windows = 0;
     begin_window();
     return -1;
@@ -133,7 +143,9 @@ void hb_pace_call(enum hb_pace_deed deed, uint64_t what, const void *caller)
 {
     hb_thread *t = hb_thread_self();
     int64_t number = -2;
-    if (!t || hb_background_is_this() || !hb_bare_lock_try(&self.lock)) return;
+    if (!t || hb_background_is_this()) return;
+    int64_t only = atomic_load_explicit(&self.only_tid, memory_order_relaxed);
+    if ((only && only != t->tid) || !hb_bare_lock_try(&self.lock)) return;
     hb_pace_seen seen = {.key = hb_pace_key(what, caller),
                          .start_ns = hb_clock_ns(CLOCK_MONOTONIC),
                          .tid = t->tid,
@@ -190,6 +202,6 @@ void hb_pace_after_fork(void)
     bool whole = hb_bare_lock_after_fork(&self.lock);
     if (!whole) self.window = (hb_pace_window){0};
     self.looking = false; /* the thread is the parent's */
-    if (self.state != OFF) self.state = WATCHING;
+    if (self.state != OFF) change_state(WATCHING);
     begin_window();
 }
