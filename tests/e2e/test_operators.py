@@ -236,6 +236,77 @@ def test_two_libraries_of_one_symbol(tmp_path):
     assert [op[0] for op in operators(trace)] == ["one", "two"]
 
 
+def test_dlsym_of_one_thread_waits_while_another_loads_libraries(tmp_path):
+    """Else it would give out the function itself, whose calls nobody sees; but it does not wait for who waits for it:
+    a library's constructor has the loader's lock."""
+    library(tmp_path, "work", "int work(int n) { return n; }")
+    library(tmp_path, "other", "int other(int n) { return n; }")
+    library(tmp_path, "eager", """
+        #include <dlfcn.h>
+        #include <unistd.h>
+        int told;
+        __attribute__((constructor)) static void look_up(void)
+        {
+            void *library = dlopen("FILE", RTLD_LAZY | RTLD_NOLOAD);
+            usleep(100000);
+            for (int i = 0; library && i < 100; i++) told += dlsym(library, "work") != 0;
+        }""".replace("FILE", str(tmp_path / "libwork.so")), "-lwork")
+    source = tmp_path / "main.c"
+    source.write_text("""
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <link.h>
+        #include <pthread.h>
+        #include <stdatomic.h>
+        #include <stdio.h>
+        #include <string.h>
+        #include <unistd.h>
+        static atomic_bool over;
+        static char **files;
+        int dl_iterate_phdr(int (*fn)(struct dl_phdr_info *, size_t, void *), void *data)
+        {
+            int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+            *(void **)&real = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+            if (files) usleep(1000); /* so that somebody is always looking */
+            return real(fn, data);
+        }
+        static void *load(void *unused)
+        {
+            while (!over) {
+                void *library = dlopen(files[2], RTLD_NOW);
+                dlsym(library, "other");
+                dlclose(library);
+            }
+            return unused;
+        }
+        int main(int argc, char **argv)
+        {
+            pthread_t thread;
+            void *library = dlopen(argv[1], RTLD_NOW), *eager = 0;
+            int (*work)(int), sum = 0;
+            files = argv;
+            pthread_create(&thread, 0, load, 0);
+            for (int i = 0; i < 100; i++) {
+                *(void **)&work = dlsym(library, "work");
+                sum += work(1);
+            }
+            if (argc > 3) eager = dlopen(argv[3], RTLD_NOW);
+            if (eager) sum += *(int *)dlsym(eager, "told");
+            over = 1;
+            pthread_join(thread, 0);
+            printf("%d\\n", sum);
+        }""")
+    program = compiled(tmp_path, source, "-ldl", "-rdynamic")
+    table = tmp_path / "work.ops"
+    table.write_text("work | n:i | i32[n]\n")
+    files = [tmp_path / f"lib{name}.so" for name in ("work", "other", "eager")]
+    done, [trace] = recorded(tmp_path, program, *files[:2], ops=table)
+    assert (done.returncode, done.stdout, len(operators(trace))) == (0, "100\n", 100)
+    assert "hipboard_operator_notes" not in trace
+    done, [trace] = recorded(tmp_path, program, *files, ops=table)
+    assert (done.returncode, done.stdout, len(operators(trace))) == (0, "200\n", 100)
+
+
 def test_a_million_calls_answer_as_without(tmp_path):
     """Of little work, counted; of more, recorded; those of a callback on the library's own thread, and of a library that
     comes late, too."""

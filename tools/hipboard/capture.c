@@ -30,7 +30,7 @@ __attribute__((used)) static const char part_of[] = HB_PART;
 #define NEVER    INT64_MAX
 
 /* More than writing takes unless the disk is slow, and no more than a user will wait for a program
- * that hangs in a signal handler; and for a lock that is held for long only while files are written. */
+ * that hangs in a signal handler; and for a lock that is held long only while files are written. */
 enum { PATIENCE_S = 20, LOCK_PATIENCE_S = 2 };
 
 static struct plan {
@@ -499,7 +499,7 @@ void capture_start(void)
     plan.names_own_steps = hb_tables_name_steps();
     capture.phase = BEFORE;
     capture.start_at = now_ns() + plan.delay_ns;
-    /* Not first by the thread, which would hold the lock when the program begins a step, or ends. */
+    /* Not by the thread, which would hold the lock when the program begins a step, or ends. */
     capture.due = mind(now_ns());
     start_thread();
 }

@@ -204,6 +204,16 @@ void hb_lock_give(hb_lock *lock)
     if (--mine.depth == 0) unshield();
 }
 
+bool hb_bare_lock_take_within(hb_bare_lock *lock, int64_t timeout_ms)
+{
+    enum { LOOK_EACH_US = 200 };
+    for (int64_t left_us = timeout_ms * 1000; !hb_bare_lock_try(lock); left_us -= LOOK_EACH_US) {
+        if (left_us <= 0) return false;
+        hb_sleep_us(LOOK_EACH_US);
+    }
+    return true;
+}
+
 /* The mutex's kind stays: one that is recursive is so in the child, too. */
 bool hb_bare_lock_after_fork(hb_bare_lock *lock)
 {

@@ -139,6 +139,9 @@ static inline bool hb_bare_lock_try(hb_bare_lock *lock)
     return true;
 }
 
+/** For so long at most, for who may hold what its holder waits for. Need not keep the order either. */
+bool hb_bare_lock_take_within(hb_bare_lock *lock, int64_t timeout_ms);
+
 static inline void hb_bare_lock_give(hb_bare_lock *lock)
 {
     hb_bare_lock_unnote(lock);

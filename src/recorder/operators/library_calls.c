@@ -50,6 +50,8 @@ static struct {
     HB_VEC(place) places;          /* of the round */
     uint32_t unclear;              /* imports of which nobody could tell what they call */
     uint32_t no_room;              /* functions that got no trampoline */
+    /* Answers of dlsym() while another thread looked, for too long; counted without the lock. */
+    _Atomic uint32_t given_as_they_are;
 } self = {.lock = HB_BARE_LOCK_INIT(OPERATORS)};
 
 static hb_op_table *table_now(void)
@@ -270,6 +272,19 @@ static void look_if_free(void)
 
 /* ---- dlsym() ---- */
 
+/* A thread whose library is just being loaded holds the loader's lock, for which another one may
+ * wait in look(): then waiting is of no use, but that shows only when it has been tried. */
+enum { WAIT_MS = 100, WAITS_IN_VAIN = 5 };
+
+static bool take_to_substitute(void)
+{
+    static atomic_int in_vain;
+    if (atomic_load(&in_vain) >= WAITS_IN_VAIN) return hb_bare_lock_try(&self.lock);
+    if (hb_bare_lock_take_within(&self.lock, WAIT_MS)) return true;
+    atomic_fetch_add(&in_vain, 1);
+    return false;
+}
+
 static bool is_known(const char *name)
 {
     return hb_op_table_find(table_now(), name) != NULL;
@@ -278,7 +293,11 @@ static bool is_known(const char *name)
 static void *substitute(const char *name, void *found)
 {
     const hb_op_entry *row = hb_op_table_find(table_now(), name);
-    if (!row || hb_trampoline_is(found) || !hb_bare_lock_try(&self.lock)) return NULL;
+    if (!row || hb_trampoline_is(found)) return NULL;
+    if (!take_to_substitute()) {
+        atomic_fetch_add(&self.given_as_they_are, 1);
+        return NULL;
+    }
     void *trampoline = stand_in(row, found);
     hb_bare_lock_give(&self.lock);
     return trampoline;
@@ -397,7 +416,8 @@ void hb_operators_start(void)
 void hb_operators_stop(void)
 {
     hb_bare_lock_take(&self.lock);
-    hb_operator_notes_put(table_now(), self.operators, self.unclear, self.no_room);
+    hb_operator_notes_put(table_now(), self.operators, self.unclear, self.no_room,
+                          atomic_load(&self.given_as_they_are));
     hb_bare_lock_give(&self.lock);
 }
 

@@ -114,7 +114,7 @@ static void note_unmet(hb_buf *notes, const hb_op_table *table, const hb_operato
 }
 
 void hb_operator_notes_put(const hb_op_table *table, hb_operator *operators, uint32_t unclear,
-                           uint32_t no_room)
+                           uint32_t no_room, uint32_t given_as_they_are)
 {
     hb_buf notes;
     hb_buf_init(&notes, MAX_TEXT);
@@ -132,6 +132,11 @@ void hb_operator_notes_put(const hb_op_table *table, hb_operator *operators, uin
     if (no_room)
         note(&notes, "%u functions are not recorded: only %d can be interposed", no_room,
              HB_TRAMPOLINES);
+    if (given_as_they_are)
+        note(&notes,
+             "dlsym() gave out %u functions of the tables as they are, since another thread was "
+             "loading libraries: calls by these addresses are not recorded",
+             given_as_they_are);
     if (notes.size) hb_buf_str(&notes, "]");
     if (notes.size)
         put(HB_METADATA_OPERATOR_NOTES, &notes);

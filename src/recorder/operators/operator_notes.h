@@ -14,6 +14,6 @@
 #define HB_METADATA_OPERATOR_NOTES "hipboard_operator_notes" /* texts */
 
 void hb_operator_notes_put(const hb_op_table *table, hb_operator *operators, uint32_t unclear,
-                           uint32_t no_room);
+                           uint32_t no_room, uint32_t given_as_they_are);
 
 #endif
