@@ -316,19 +316,25 @@ static void read_line(hb_op_table *table, const reading *r, uint32_t number, hb_
         r->error(r->context, r->file, number, (uint32_t)(l.wrong - l.begin) + 1, l.why);
 }
 
-hb_result hb_op_table_read(hb_op_table *table, const char *file, const char *text, size_t size,
-                           bool careful, hb_op_error_fn error, void *context)
+/* Apart from what an arena without memory comes back to. */
+static void read_lines(hb_op_table *table, reading *r, const char *text, size_t size)
 {
-    reading r = {.careful = careful, .error = error, .context = context};
-    if (!hb_arena_try(&table->arena)) return hb_arena_outcome(&table->arena);
-    r.file = hb_op_copy(table, (hb_str){file, (uint32_t)strlen(file)});
     uint32_t number = 0;
+    r->file = hb_op_copy(table, (hb_str){r->file, (uint32_t)strlen(r->file)});
     for (const char *at = text, *end = text + size; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((newline ? newline : end) - at);
-        read_line(table, &r, ++number, (hb_str){at, (uint32_t)length});
+        read_line(table, r, ++number, (hb_str){at, (uint32_t)length});
         at += length + 1;
     }
+}
+
+hb_result hb_op_table_read(hb_op_table *table, const char *file, const char *text, size_t size,
+                           bool careful, hb_op_error_fn error, void *context)
+{
+    reading r = {file, careful, error, context};
+    if (!hb_arena_try(&table->arena)) return hb_arena_outcome(&table->arena);
+    read_lines(table, &r, text, size);
     return HB_OK;
 }
 
