@@ -48,7 +48,7 @@ static hb_op_entry only_row(hb_op_table *table, const char *text)
 #define DESCRIBED(text, ...)                                \
     hb_op_table table;                                      \
     hb_op_entry row = only_row(&table, text);               \
-    hb_op_description d;                                    \
+    hb_op_description d = {0};                              \
     const uint64_t words[HB_OP_MAX_PARAMS] = {__VA_ARGS__}; \
     hb_op_describe(&row, words, NULL, &d)
 
@@ -251,12 +251,30 @@ static void test_formulas(void **state)
         const char *formula;
         double value;
     } cases[] = {
-        {"2+3*4", 14},           {"(2+3)*4", 20},      {"10-3-2", 5},
-        {"12/4/3", 1},           {"a/0", 0},           {"1.5*a", 11},
-        {"min(a,b)", 7},         {"max(a,b)", 11},     {"min(a,b)*max(3,2)", 21},
-        {"fft(8,1)", 120},       {"fft(16,2)", 240},   {"fft(8,8)", 0},
-        {" a * ( b - 1 ) ", 70}, {"c*a", 7},           {"a-b", 0},
-        {"turned(a,2,3)", 2},    {"turned(t,2,3)", 3}, {"2*turned(t,a,b+1)-1", 23},
+        {"2+3*4", 14},
+        {"(2+3)*4", 20},
+        {"10-3-2", 5},
+        {"12/4/3", 1},
+        {"a/0", 0},
+        {"1.5*a", 11},
+        {"min(a,b)", 7},
+        {"max(a,b)", 11},
+        {"min(a,b)*max(3,2)", 21},
+        {"min(fft(8,0),5)", 0},
+        {"30+fft(2,8)", 30},
+        {"1.25*4", 5},
+        {"0.5", 1},
+        {"0.25", 0},
+        {"min(a/0,5)", 0},
+        {"fft(8,1)", 120},
+        {"fft(16,2)", 240},
+        {"fft(8,8)", 0},
+        {" a * ( b - 1 ) ", 70},
+        {"c*a", 7},
+        {"a-b", 0},
+        {"turned(a,2,3)", 2},
+        {"turned(t,2,3)", 3},
+        {"2*turned(t,a,b+1)-1", 23},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -278,6 +296,193 @@ static void test_calls_of_little_work_are_small(void **state)
     assert_true(flops == 98);
     assert_false(hb_op_is_small(&row, (const uint64_t[]){50}, &flops));
     hb_op_table_free(&table);
+}
+
+/* One more than what there is room for is told of; as many are taken. */
+static void test_as_many_as_there_is_room_for(void **state)
+{
+    char line[400] = "f |";
+    (void)state;
+    for (int i = 0; i <= HB_OP_MAX_PARAMS; i++) {
+        snprintf(line + strlen(line), sizeof line - strlen(line), " p%d:f", i);
+        hb_op_table table = table_of(line);
+        bool fits = i < HB_OP_MAX_PARAMS;
+        assert_int_equal(table.rows.count, fits);
+        assert_string_equal(told, fits ? "" : "t:1:187: more than 32 parameters\n");
+        hb_op_table_free(&table);
+    }
+    for (int open = 14; open < 18; open++) {
+        snprintf(line, sizeof line, "f | n | | %.*s1%.*s", open, "((((((((((((((((((", open,
+                 "))))))))))))))))))");
+        hb_op_table table = table_of(line);
+        bool fits = open < HB_OP_MAX_DEPTH;
+        assert_int_equal(table.rows.count, fits);
+        assert_string_equal(told, fits ? "" : "t:1:27: too many parentheses\n");
+        hb_op_table_free(&table);
+    }
+    hb_op_table table;
+    hb_op_entry row =
+        only_row(&table, "f | n a:S3 b:S21 | T[n] T[n] T[n] T[n] T[n] T[n,n,n,n,n,n,n,n]");
+    assert_int_equal(row.num_inputs, 6);
+    assert_int_equal(row.inputs[5].num_dims, 8);
+    assert_int_equal(row.params[1].words, 3);
+    assert_int_equal(row.params[2].words, 21);
+    hb_op_table_free(&table);
+}
+
+/* Words of formulas are parameters where there are some of that name. */
+static void test_a_parameter_goes_before_a_function_of_its_name(void **state)
+{
+    static const char *const names[] = {"fft", "min", "max", "turned", "dnnl", "ranks", "c"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char line[100];
+        snprintf(line, sizeof line, "zf{z} | %s | | 2*%s", names[i], names[i]);
+        DESCRIBED(line, 7);
+        assert_true(d.flops == 14);
+        hb_op_table_free(&table);
+        snprintf(line, sizeof line, "f | %s | | %s(1,2)", names[i], names[i]);
+        table = table_of(line);
+        assert_non_null(strstr(told, "wanted: |"));
+        assert_int_equal(table.rows.count, 0);
+        hb_op_table_free(&table);
+    }
+    DESCRIBED("f | n_9Az n0 | f32[n_9Az] | n0", 5, 6);
+    assert_true(d.tensors[0].dims[0] == 5 && d.flops == 6);
+    hb_op_table_free(&table);
+}
+
+/* Of functions whose names end in 64 an address is that of 64 bits. */
+static void test_addresses_of_native_numbers(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t value;
+    } cases[] = {
+        {"f", 7}, {"f64", INT64_C(0x100000007)}, {"f64_", INT64_C(0x100000007)}, {"f64x", 7}};
+    const int64_t n = INT64_C(0x100000007);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[100];
+        snprintf(line, sizeof line, "%s | n:N m:n | f32[n] | m", cases[i].name);
+        DESCRIBED(line, (uintptr_t)&n, (uint64_t)n);
+        assert_int_equal(d.tensors[0].dims[0], cases[i].value);
+        assert_true(d.flops == (double)cases[i].value);
+        hb_op_table_free(&table);
+    }
+}
+
+static void test_what_is_read_with_care_is_the_same(void **state)
+{
+    hb_op_table table = {0};
+    hb_op_description d;
+    const int32_t n = 0x1020304;
+    const int64_t many[] = {0x102030405, 3, 0};
+    const char *text = "f | n:I list:K count:i | f32[n] f32[list^count]";
+    const uint64_t words[HB_OP_MAX_PARAMS] = {(uintptr_t)&n, (uintptr_t)many, 3};
+    (void)state;
+    assert_int_equal(hb_op_table_read(&table, "t", text, strlen(text), true, NULL, NULL), HB_OK);
+    hb_op_describe(table.rows.items[0], words, NULL, &d);
+    assert_true(d.tensors[0].known && d.tensors[1].known);
+    assert_int_equal(d.tensors[0].dims[0], n);
+    assert_int_equal(d.tensors[1].num_dims, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(d.tensors[1].dims[i], many[i]);
+    hb_op_table_free(&table);
+}
+
+/* None, and eight of them; one more is no shape, and neither are fewer than none. */
+static void test_arrays_of_all_lengths(void **state)
+{
+    const int32_t list[] = {0x1020304, 2, 3, 4, 5, 6, 7, 8, 9};
+    hb_op_table table;
+    hb_op_entry row =
+        only_row(&table, "f | list:J count:i n:i | f32[list^count; ld=n] f32[list^count,n]");
+    (void)state;
+    for (int count = -1; count <= 9; count++) {
+        hb_op_description d = {0};
+        const uint64_t words[HB_OP_MAX_PARAMS] = {(uintptr_t)list, (uint64_t)count, 5};
+        hb_op_describe(&row, words, NULL, &d);
+        assert_int_equal(d.tensors[0].known, count >= 0 && count <= 8);
+        assert_int_equal(d.tensors[1].known, count >= 0 && count <= 7);
+        assert_int_equal(d.tensors[0].has_strides, count == 1 || count == 2);
+        if (!d.tensors[0].known) continue;
+        assert_int_equal(d.tensors[0].num_dims, count);
+        for (int i = 0; i < count; i++)
+            assert_int_equal(d.tensors[0].dims[i], list[i]);
+    }
+    hb_op_table_free(&table);
+}
+
+/* What is said of an input of which nothing is known, or not that: nothing. */
+static void test_dimensions_that_are_none_count_nothing(void **state)
+{
+    DESCRIBED("f | n:i m | f32[n] f32[m,5] f32[m] | "
+              "1000000*#0+100000*#0.0+10000*#0.l+#1.0*#1.1+100*#1.2+#2",
+              -1, INT64_C(1) << 48);
+    (void)state;
+    assert_false(d.tensors[0].known);
+    assert_true(d.tensors[1].known && d.tensors[2].known);
+    assert_true(d.flops == 6.0 * (double)(INT64_C(1) << 48));
+    hb_op_describe(&row, (const uint64_t[HB_OP_MAX_PARAMS]){3, (UINT64_C(1) << 48) + 1}, NULL, &d);
+    assert_true(d.tensors[0].known && !d.tensors[1].known && !d.tensors[2].known);
+    assert_true(d.flops == 3 * 1110000.0);
+    hb_op_table_free(&table);
+}
+
+static double work_of(void *context, uint64_t handle)
+{
+    return handle == 77 ? *(double *)context : 0;
+}
+
+/* Only its library knows, so that no call is too little to be asked about. */
+static void test_work_that_a_library_tells(void **state)
+{
+    double many = 1000, flops = -1;
+    const hb_op_outside outside = {.work = work_of, .context = &many},
+                        other = {.ranks = work_of, .context = &many};
+    hb_op_table table;
+    hb_op_entry row = only_row(&table, "f | p | | 2*dnnl(p) | min=100");
+    hb_op_description d;
+    const uint64_t words[HB_OP_MAX_PARAMS] = {77};
+    (void)state;
+    hb_op_describe(&row, words, &outside, &d);
+    assert_true(d.flops == 2000);
+    hb_op_describe(&row, words, &other, &d);
+    assert_true(d.flops == 0);
+    hb_op_describe(&row, words, NULL, &d);
+    assert_true(d.flops == 0);
+    assert_false(hb_op_is_small(&row, words, &flops));
+    assert_true(hb_op_work(&row, words) == 0 && flops == -1);
+    hb_op_table_free(&table);
+    row = only_row(&table, "f | p | | 2*ranks(p) | min=100");
+    hb_op_describe(&row, words, &outside, &d);
+    assert_true(d.flops == 0);
+    assert_true(hb_op_is_small(&row, words, &flops));
+    hb_op_table_free(&table);
+}
+
+static void test_calls_of_no_least_work_are_never_small(void **state)
+{
+    static const struct {
+        const char *line;
+        bool small;
+    } cases[] = {{"f | n | | n", false},
+                 {"f | n | | n | min=0", false},
+                 {"f | n | | n | min=1", true},
+                 {"f | n | | | min=100", false},
+                 {"f | n | f32[n] | #0 | min=100", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double flops;
+        hb_op_table table;
+        hb_op_entry row = only_row(&table, cases[i].line);
+        if (hb_op_is_small(&row, (const uint64_t[]){0}, &flops) != cases[i].small)
+            fail_msg("%s", cases[i].line);
+        assert_true(hb_op_work(&row, (const uint64_t[]){9}) ==
+                    (strchr(cases[i].line, '#') || i == 3 ? 0 : 9));
+        hb_op_table_free(&table);
+    }
 }
 
 static void test_strides(void **state)
@@ -303,6 +508,11 @@ static void test_strides(void **state)
         {"f | n:i inc:i | f32[n; ld=inc]", {7, 2}, {2}, 1},
         {"f | m:i ld:i t | f32[m,m; ld=ld t=t]", {7, 9, (uintptr_t) "Transposed"}, {9, 1}, 2},
         {"f | m:i ld:i t | f32[m,m; ld=ld t=t]", {7, 9, (uintptr_t) "N"}, {1, 9}, 2},
+        {"f | m:i ld:i t | f32[m,m; ld=ld t=t]", {7, 9, (uintptr_t) "conj"}, {9, 1}, 2},
+        {"f | m:i ld:i t | f32[m,m; ld=ld t=t]", {7, 9, (uintptr_t) ""}, {1, 9}, 2},
+        {"f | m:i ld:i t:i | f32[m,m; ld=ld t=t]", {7, 9, UINT64_C(0x7f0000000070)}, {9, 1}, 2},
+        {"f | t m:i ld:i | f32[m,m; ld=ld t=t]", {112, 7, 9}, {9, 1}, 2},
+        {"f | n:i inc:i o:i | f32[n; ld=inc order=o]", {7, 2, 101}, {2}, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -319,6 +529,10 @@ static void test_strides(void **state)
     }
     DESCRIBED("f | b:i m:i ld:i | f32[b,m,m; ld=ld]", 2, 3, 4);
     assert_false(d.tensors[0].has_strides); /* of a batch whose distance is not told */
+    hb_op_table_free(&table);
+    row = only_row(&table, "f | b:i m:i ld:i | f32[b,b,m,m; ld=ld batch=m] f32[m,m]");
+    hb_op_describe(&row, words, NULL, &d);
+    assert_true(d.tensors[0].known && !d.tensors[0].has_strides && !d.tensors[1].has_strides);
     hb_op_table_free(&table);
 }
 
@@ -571,6 +785,78 @@ static void test_mistakes_are_told_with_line_and_column(void **state)
         {"f | n | | n | device=10000", "1:22: wanted: cpu, a GPU's number"},
         {"f | n | | n | alone | x", "1:21: nothing belongs behind the options"},
         {"map t 1=float", "1:9: no type"},
+        {"map t 1", "1:7: wanted: NUMBER=TYPE"},
+        {"map t =f16", "1:7: wanted: NUMBER=TYPE"},
+        {"map  1=f16", "1:6: wanted: the map's name"},
+        {"map\tt 1000000000=f16", "1:7: wanted: NUMBER=TYPE"},
+        {"f | n | f32[n] | #0.8", "1:21: wanted: a dimension's number from 0, or l for the last"},
+        {"f | n | f32[n] | #0.", "1:21: wanted: a dimension's number from 0, or l for the last"},
+        {"f | n | f32[n] | #1", "1:19: no input of that number"},
+        {"f | n | | (2*)", "1:14: wanted: a number, a parameter or ("},
+        {"f | n | | min(2*,1)", "1:17: wanted: a number, a parameter or ("},
+        {"f | n | | min(1,2*)", "1:19: wanted: a number, a parameter or ("},
+        {"f | n | | min(2*", "1:17: wanted: a number, a parameter or ("},
+        {"f | n | | min(1,2*", "1:19: wanted: a number, a parameter or ("},
+        {"f | n | | (2*", "1:14: wanted: a number, a parameter or ("},
+        {"f | n | | min(1)", "1:16: wanted: a comma and a second number"},
+        {"f | n | | max(1,2,3)", "1:18: wanted: )"},
+        {"f | n x:f | | turned(x,1,2)", "1:22: wanted: a parameter that says whether"},
+        {"f | n x:J | | turned(x,1,2)", "1:22: wanted: a parameter that says whether"},
+        {"f | n:i | | dnnl(n)", "1:18: wanted: a parameter that is a handle"},
+        {"f | n | | dnnl(n", "1:17: wanted: )"},
+        {"f | n | | ranks n", "1:11: there is no parameter ranks"},
+        {"f | n:J | | 2*n", "1:15: n is no whole number"},
+        {"f | n | $plan(m)", "1:15: there is no such parameter"},
+        {"f | l:J | $plan(l)", "1:17: l is no whole number"},
+        {"f | n | $plan", "1:14: wanted: (PARAMETER)"},
+        {"f | n | $plan(n", "1:16: wanted: )"},
+        {"f | n | T", "1:10: wanted: [dimensions]"},
+        {"f | n | T[n] T[#0]", "1:18: a dimension does not depend on inputs"},
+        {"f | n | T[n,n,n,n,n,n,n,n,n]", "1:27: too many dimensions"},
+        {"f | l:J n:f | T[l^n]", "1:19: wanted: a parameter that is a whole number"},
+        {"f | l:J n:K | T[l^n]", "1:19: wanted: a parameter that is a whole number"},
+        {"f | l:J n:J | T[l^n]", "1:19: wanted: a parameter that is a whole number"},
+        {"f | l:J n:f | T[l^n", "1:19: wanted: a parameter that is a whole number"},
+        {"f | l:J n | T[l^m]", "1:17: wanted: a parameter that is a whole number"},
+        {"f | n | T[n; ld=m]", "1:17: wanted: a parameter that is a whole number"},
+        {"f | n:J m | T[m; ld=n]", "1:21: wanted: a parameter that is a whole number"},
+        {"f | n | T[n; lt=n]", "1:14: wanted: ld=, t=, order= or batch=, or ]"},
+        {"f | n | T[; ld=n]", "1:11: wanted: a number"},
+        {"f | n | T[n] T[n] T[n] T[n] T[n] T[n] T[n]", "1:39: more than 6 inputs"},
+        {"f | T", "1:5: T means something else"},
+        {"f | n ret:i", "1:7: ret means something else"},
+        {"f | n-m", "1:6: wanted: a blank, : or |"},
+        {"f | n:i,", "1:8: wanted: a blank, : or |"},
+        {"f | n:S25", "1:7: a structure in memory has 3 to 24 words, as S16"},
+        {"f | n:ii", "1:7: wanted: w (or nothing)"},
+        {"f | n | | n | =3", "1:15: wanted: an option"},
+        {"f | n | | n | name", "1:19: wanted: name=VALUE"},
+        {"f | n | | n | name= lib=x", "1:20: wanted: name=VALUE"},
+        {"f | n | | n | alone=1", "1:15: no option"},
+        {"f | n:f | | 1 | use=n", "1:21: wanted: a parameter that is an address or a number"},
+        {"f | n | | n | make=m",
+         "1:20: wanted: a parameter that is an address or a number, or ret"},
+        {"f | n | | n | made=ret", "1:20: wanted: a parameter that is an address or a number"},
+        {"f | n | | n | device=m", "1:22: wanted: a parameter"},
+        {"f | n | | n | min=", "1:19: wanted: min=VALUE"},
+        {"f | n | | n | min=100min", "1:22: wanted: FLOPs"},
+        {"f | n | | n | min=us", "1:19: wanted: FLOPs"},
+        {"f | n | | n | kind=loader min=1000000001s", "1:41: wanted: FLOPs"},
+        {"f | n | | n | min=100us",
+         "1:24: a time for min= is for kind=loader, optimizer and scope"},
+        {"f | n | | n | kind=loader file=n", "1:33: file= is for kind=loader with a time"},
+        {"f | n | | | kind=memory", "1:24: kind=memory that allocates wants its bytes"},
+        {"f | n | T[n] | #0 | kind=memory", "1:32: kind=memory that allocates wants its bytes"},
+        {"f | n | | n | | kind=step", "1:15: nothing belongs behind the options"},
+        {"f{s}{d} | n", "1:5: only one choice of letters"},
+        {"f{s[d]} | n", "1:4: wanted: a bracket's end"},
+        {"f[s{d}] | n", "1:4: wanted: a bracket's end"},
+        {"f[s} | n", "1:4: this bracket was not opened"},
+        {"f{s] | n", "1:4: this bracket was not opened"},
+        {"f{} | n", "1:3: wanted: letters of s, d, h, c, z, b"},
+        {"[f] | n", "1:1: wanted: a function's name"},
+        {"f[a | n", "1:4: a bracket is not closed"},
+        {"f \t n", "1:5: wanted: |"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -772,6 +1058,14 @@ int main(void)
         cmocka_unit_test(test_ranks_of_a_communicator),
         cmocka_unit_test(test_formulas),
         cmocka_unit_test(test_calls_of_little_work_are_small),
+        cmocka_unit_test(test_calls_of_no_least_work_are_never_small),
+        cmocka_unit_test(test_work_that_a_library_tells),
+        cmocka_unit_test(test_dimensions_that_are_none_count_nothing),
+        cmocka_unit_test(test_arrays_of_all_lengths),
+        cmocka_unit_test(test_what_is_read_with_care_is_the_same),
+        cmocka_unit_test(test_addresses_of_native_numbers),
+        cmocka_unit_test(test_a_parameter_goes_before_a_function_of_its_name),
+        cmocka_unit_test(test_as_many_as_there_is_room_for),
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_calls_of_little_time),
         cmocka_unit_test(test_allocators),
