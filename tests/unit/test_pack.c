@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <zlib.h>
 
 #include <hipboard/analysis.h>
 #include <hipboard/pack.h>
@@ -14,6 +16,39 @@
 #include "pack/redact_files.h"
 #include "read/text_window.h"
 #include "test_dir.h"
+
+/* ---- a disk that can't be read ---- */
+
+static ino_t unreadable; /* a file of the test's; 0: none */
+static off_t unreadable_from;
+static int interrupted; /* so many calls of read() more */
+
+static bool can_be_read(int fd, off_t at, size_t *size)
+{
+    struct stat st;
+    if (!unreadable || fstat(fd, &st) != 0 || st.st_ino != unreadable) return true;
+    *size = HB_MIN(*size, (size_t)HB_MAX(unreadable_from - at, 0));
+    if (*size == 0) errno = EIO;
+    return *size > 0;
+}
+
+/* In place of the C library's, also for hipboard. */
+ssize_t read(int fd, void *to, size_t size)
+{
+    if (interrupted > 0) {
+        interrupted--;
+        errno = EINTR;
+        return -1;
+    }
+    if (size && !can_be_read(fd, lseek(fd, 0, SEEK_CUR), &size)) return -1;
+    return syscall(SYS_read, fd, to, size);
+}
+
+ssize_t pread(int fd, void *to, size_t size, off_t at)
+{
+    if (size && !can_be_read(fd, at, &size)) return -1;
+    return syscall(SYS_pread64, fd, to, size, at);
+}
 
 /* ---- writing and reading ---- */
 
@@ -223,6 +258,342 @@ static void a_damaged_pack_is_an_error(void **state)
     close(fd);
 }
 
+/* ---- what goes into a pack ---- */
+
+static void put_file(const char *name, const char *text)
+{
+    FILE *file = fopen(in_dir(name), "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* The members' names, or of those left out why: "a.txt, (it is no file)". */
+static const char *packed(const char *const *paths, size_t count, const hb_pack_options *options)
+{
+    static char said[2000];
+    hb_pack_report *report;
+    hb_result result = hb_pack(paths, count, in_dir("made.hbpack"), options, &report);
+    if (result != HB_OK) {
+        assert_null(report);
+        snprintf(said, sizeof said, "%d: %s", result, hb_last_error());
+        return said;
+    }
+    said[0] = '\0';
+    for (size_t i = 0; i < report->num_members; i++) {
+        const hb_pack_member *m = &report->members[i];
+        size_t n = strlen(said);
+        assert_non_null(m->path);
+        snprintf(said + n, sizeof said - n, "%s%s%s%s%s", i ? ", " : "", m->name ? m->name : "",
+                 m->left_out ? "(" : "", m->left_out ? m->left_out : "", m->left_out ? ")" : "");
+    }
+    hb_pack_report_free(report);
+    return said;
+}
+
+static hb_pack_options replacing(void)
+{
+    hb_pack_options options = HB_PACK_OPTIONS_INIT;
+    options.replace = true;
+    return options;
+}
+
+static void what_is_no_file_is_left_out(void **state)
+{
+    const hb_pack_options options = replacing();
+    char logs[600];
+    (void)state;
+    snprintf(logs, sizeof logs, "%s", in_dir("logs"));
+    assert_int_equal(mkdir(logs, 0700), 0);
+    assert_int_equal(mkdir(in_dir("logs/.old"), 0700), 0);
+    assert_int_equal(mkdir(in_dir("logs/run"), 0700), 0);
+    put_file("logs/.old/a.txt", "hidden");
+    put_file("logs/run/a.txt", "text");
+    put_file("logs/.b.txt", "hidden");
+    assert_int_equal(symlink("a.txt", in_dir("logs/run/link.txt")), 0);
+    assert_int_equal(symlink("none", in_dir("logs/run/nowhere.txt")), 0);
+    assert_int_equal(mkfifo(in_dir("logs/pipe"), 0600), 0);
+    assert_string_equal(packed((const char *[]){logs}, 1, &options),
+                        "(it is no file), run/a.txt, run/link.txt");
+    const char *paths[] = {in_dir("logs/pipe"), in_dir("logs/run/a.txt")};
+    assert_string_equal(packed(paths, 2, &options), "a.txt, (it is no file)");
+    assert_string_equal(packed((const char *[]){in_dir("logs/.old")}, 1, &options), "a.txt");
+    assert_string_equal(packed((const char *[]){in_dir("logs/.b.txt")}, 1, &options), ".b.txt");
+}
+
+/* Alone a directory is the log directory; one of several is a run in it. The pack is no part. */
+static void names_in_a_pack_begin_where_the_paths_end(void **state)
+{
+    const hb_pack_options options = replacing();
+    char logs[600], slashes[620], a[600], wanted[1400];
+    (void)state;
+    snprintf(logs, sizeof logs, "%s", in_dir("logs"));
+    snprintf(slashes, sizeof slashes, "%s///", logs);
+    snprintf(a, sizeof a, "%s", in_dir("a.txt"));
+    assert_int_equal(mkdir(logs, 0700), 0);
+    put_file("logs/a.txt", "one");
+    put_file("a.txt", "two");
+    assert_string_equal(packed((const char *[]){slashes}, 1, &options), "a.txt");
+    assert_string_equal(packed((const char *[]){slashes, a}, 2, &options), "a.txt, logs/a.txt");
+    assert_string_equal(packed((const char *[]){a, logs}, 2, &options), "a.txt, logs/a.txt");
+    assert_string_equal(packed((const char *[]){dir}, 1, &options), "a.txt, logs/a.txt");
+    snprintf(slashes, sizeof slashes, "%s/a.txt", logs);
+    snprintf(wanted, sizeof wanted,
+             "%d: '%s' and '%s' would have one name in the pack: pack them one by one",
+             HB_ERROR_INVALID_ARGUMENT, a, a);
+    assert_string_equal(packed((const char *[]){a, a}, 2, &options), wanted);
+    assert_true(strstr(packed((const char *[]){a, slashes}, 2, &options), "would have one name"));
+    snprintf(wanted, sizeof wanted, "%d: cannot read '%s/none'", HB_ERROR_IO, dir);
+    assert_true(strstr(packed((const char *[]){in_dir("none")}, 1, &options), wanted));
+}
+
+/* By their hosts, of which one is the other's first name. */
+static void files_that_become_one_are_told_of(void **state)
+{
+    hb_pack_options options = replacing();
+    char wanted[800];
+    (void)state;
+    assert_int_equal(mkdir(in_dir("logs"), 0700), 0);
+    put_file("logs/node9_7.1.pt.trace.json", "{\"traceEvents\": []}");
+    put_file("logs/node9.corp_7.1.pt.trace.json", "{\"traceEvents\": []}");
+    assert_string_equal(packed((const char *[]){in_dir("logs")}, 1, &options),
+                        "node9.corp_7.1.pt.trace.json, node9_7.1.pt.trace.json");
+    options.redact = true;
+    snprintf(wanted, sizeof wanted,
+             "%d: '%s/logs/node9_7.1.pt.trace.json': another file has the name "
+             "'host-1_7.1.pt.trace.json' in the pack already",
+             HB_ERROR_STATE, dir);
+    assert_string_equal(packed((const char *[]){in_dir("logs")}, 1, &options), wanted);
+}
+
+/* ---- a part of each trace ---- */
+
+/* Where it is, or NULL: where it was. */
+static void make_temporary_in(const char *path)
+{
+    static char *before;
+    const char *now = getenv("TMPDIR");
+    if (path) {
+        before = now ? strdup(now) : NULL;
+        assert_int_equal(setenv("TMPDIR", path, 1), 0);
+        return;
+    }
+    if (before)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+    free(before);
+    before = NULL;
+}
+
+#define TRACE(name)                                                                           \
+    "{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": \"X\", \"cat\": \"user_annotation\", " \
+    "\"name\": \"" name "\", \"pid\": 1, \"tid\": 1, \"ts\": 1, \"dur\": 5, \"args\": {}}]}"
+
+static void what_cannot_be_cut_is_left_out(void **state)
+{
+    hb_pack_options options = replacing();
+    const char *said;
+    (void)state;
+    assert_int_equal(mkdir(in_dir("logs"), 0700), 0);
+    assert_int_equal(mkdir(in_dir("tmp"), 0700), 0);
+    make_temporary_in(in_dir("tmp"));
+    put_file("logs/a_1.1.pt.trace.json", TRACE("ProfilerStep#3"));
+    put_file("logs/b_1.1.pt.trace.json", TRACE("ProfilerStep#4"));
+    put_file("logs/c_1.1.pt.trace.json", "no trace");
+    put_file("logs/d.json", "[1, 2]");
+    put_file("logs/e.txt", "text");
+    put_file("logs/f.hbranks", "digests");
+    options.first_step = options.last_step = 3;
+    said = packed((const char *[]){in_dir("logs")}, 1, &options);
+    if (!strstr(said, "a_1.1.pt.trace.json, (") || !strstr(said, "), d.json, e.txt, (it tells of "))
+        fail_msg("%s", said);
+    assert_non_null(strstr(said, "has none of these steps"));
+    assert_non_null(strstr(said, "c_1.1.pt.trace.json"));
+    assert_int_equal(list_dir(in_dir("tmp"), NULL, NULL, 0),
+                     0); /* nothing stays of what was made */
+    /* named itself it may be a trace, or stays as it is; what is called one is one */
+    assert_string_equal(packed((const char *[]){in_dir("logs/d.json")}, 1, &options), "d.json");
+    said = packed((const char *[]){in_dir("logs/c_1.1.pt.trace.json")}, 1, &options);
+    if (said[0] != '(') fail_msg("%s", said);
+    put_file("trace.json", TRACE("ProfilerStep#3"));
+    assert_string_equal(packed((const char *[]){in_dir("trace.json")}, 1, &options),
+                        "trace.pt.trace.json");
+    make_temporary_in(NULL);
+}
+
+static void a_part_is_made_in_a_temporary_directory(void **state)
+{
+    hb_pack_options options = replacing();
+    char wanted[800], trace[600];
+    (void)state;
+    snprintf(trace, sizeof trace, "%s", in_dir("a_1.1.pt.trace.json"));
+    put_file("a_1.1.pt.trace.json", TRACE("ProfilerStep#3"));
+    options.first_step = 3;
+    make_temporary_in(in_dir("none"));
+    snprintf(wanted, sizeof wanted, "%d: cannot create a directory like '%s/none/hipboard-pack.",
+             HB_ERROR_IO, dir);
+    const char *said = packed((const char *[]){trace}, 1, &options);
+    if (strncmp(said, wanted, strlen(wanted)) != 0) fail_msg("%s", said);
+    make_temporary_in(NULL);
+    make_temporary_in(""); /* as if it were not set */
+    assert_string_equal(packed((const char *[]){trace}, 1, &options), "a_1.1.pt.trace.json");
+    make_temporary_in(NULL);
+}
+
+/* ---- files that can't be read, or to their end ---- */
+
+static bool stop_now(void *context, const char *path, uint64_t done, uint64_t size)
+{
+    (void)path;
+    (void)done;
+    (void)size;
+    return --*(int *)context > 0;
+}
+
+static void a_program_may_stop_packing(void **state)
+{
+    static const char *const names[] = {"a.txt", "a.json", "a.bin", "events.out.tfevents.1.h"};
+    (void)state;
+    for (int redact = 0; redact < 2; redact++)
+        for (size_t i = 0; i < HB_ARRAY_LEN(names); i++) {
+            hb_pack_options options = replacing();
+            int calls = 1;
+            char wanted[40];
+            options.redact = redact;
+            options.progress = stop_now;
+            options.context = &calls;
+            put_file(names[i], "text");
+            snprintf(wanted, sizeof wanted, "%d: stopped", HB_ERROR_STATE);
+            const char *said = packed((const char *[]){in_dir(names[i])}, 1, &options);
+            bool asked = !redact || !strstr(names[i], ".bin");
+            assert_string_equal(said, asked ? wanted
+                                            : "(its kind is not known, so it cannot be redacted)");
+            assert_int_equal(access(in_dir("made.hbpack"), F_OK), asked ? -1 : 0);
+            unlink(in_dir("made.hbpack"));
+        }
+    hb_pack_options options = replacing();
+    int calls = 1;
+    options.progress = stop_now;
+    options.context = &calls;
+    write_pack(in_dir("p.hbpack"), &(part){"a", "x", false, false}, 1);
+    assert_int_equal(hb_unpack(in_dir("p.hbpack"), in_dir("out"), &options, NULL), HB_ERROR_STATE);
+    assert_string_equal(hb_last_error(), "stopped");
+    assert_int_equal(access(in_dir("out/a"), F_OK), -1);
+}
+
+static void a_call_that_is_interrupted_is_made_again(void **state)
+{
+    const hb_pack_options options = replacing();
+    (void)state;
+    put_file("a.txt", "text");
+    interrupted = 3;
+    assert_string_equal(packed((const char *[]){in_dir("a.txt")}, 1, &options), "a.txt");
+    assert_int_equal(interrupted, 0);
+    char member[600];
+    snprintf(member, sizeof member, "%s/a.txt", in_dir("made.hbpack"));
+    assert_text(member, "text");
+}
+
+/* Its disk stops; never is a part of it packed as if it were all. */
+static void a_file_that_cannot_be_read_is_not_packed(void **state)
+{
+    static const char *const names[] = {"a.bin", "a.txt", "a.json", "events.out.tfevents.1.h",
+                                        "a.hbranks"};
+    (void)state;
+    for (int redact = 0; redact < 2; redact++)
+        for (size_t i = redact; i < HB_ARRAY_LEN(names); i++) {
+            hb_pack_options options = replacing();
+            struct stat st;
+            options.redact = redact;
+            put_file(names[i], "\"some text\", and more of it behind");
+            assert_int_equal(stat(in_dir(names[i]), &st), 0);
+            unreadable = st.st_ino;
+            unreadable_from = 9;
+            const char *said = packed((const char *[]){in_dir(names[i])}, 1, &options);
+            unreadable = 0;
+            char kind[20];
+            snprintf(kind, sizeof kind, "%d: ", HB_ERROR_IO);
+            if (strncmp(said, kind, strlen(kind)) != 0 || !strstr(said, names[i]) ||
+                !strstr(said, strerror(EIO)))
+                fail_msg("%s: %s", names[i], said);
+            assert_int_equal(access(in_dir("made.hbpack"), F_OK), -1);
+        }
+}
+
+/* A text that is gzip is read so, whatever it is called. */
+static void a_text_that_is_cut_off_is_not_redacted(void **state)
+{
+    static const char *const names[] = {"a.txt", "a.json", "a.json.gz"};
+    char bytes[300];
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(names); i++) {
+        hb_pack_options options = replacing();
+        options.redact = true;
+        gzFile gzip = gzopen(in_dir(names[i]), "wb");
+        assert_int_equal(gzputs(gzip, "{\"host_name\": \"node9\", \"x\": \"on node9\"}"), 39);
+        assert_int_equal(gzclose(gzip), Z_OK);
+        FILE *file = fopen(in_dir(names[i]), "r");
+        size_t size = fread(bytes, 1, sizeof bytes, file);
+        fclose(file);
+        assert_string_equal(packed((const char *[]){in_dir(names[i])}, 1, &options), names[i]);
+        assert_int_equal(truncate(in_dir(names[i]), (off_t)size - 9), 0);
+        char wanted[800];
+        snprintf(wanted, sizeof wanted, "%d: %s/%s: the gzip stream is cut off", HB_ERROR_FORMAT,
+                 dir, names[i]);
+        assert_string_equal(packed((const char *[]){in_dir(names[i])}, 1, &options), wanted);
+    }
+}
+
+/* ---- what was found ---- */
+
+/* By kind, then by number; of secrets so much as tells which it is, of short ones nothing. */
+static void a_report_tells_what_was_found(void **state)
+{
+    static const struct {
+        const char *kind, *found, *replacement;
+        unsigned count, files;
+        const char *first;
+    } wanted[] = {
+        {"address", "10.1.2.3", "address-1", 2, 2, "a.txt"},
+        {"dir", "/x/y", "dir-1", 1, 1, "b.txt"},
+        {"environment", "secr... (17 bytes)", "environment-1", 1, 1, "c.json"},
+        {"host", "node9", "host-1", 3, 2, "b.txt"},
+        {"secret", "... (11 bytes)", "secret-1", 1, 1, "a.txt"},
+        {"secret", "abcd... (12 bytes)", "secret-2", 2, 1, "a.txt"},
+    };
+    hb_pack_options options = replacing();
+    hb_pack_report *report;
+    struct stat st;
+    (void)state;
+    assert_int_equal(mkdir(in_dir("logs"), 0700), 0);
+    put_file("logs/a.txt", "10.1.2.3 password=abcdefghijk token=abcdefghijkl token=abcdefghijkl");
+    put_file("logs/b.txt", "/x/y/z.py 10.1.2.3 on node9, node9");
+    put_file("logs/c.json", "{\"host_name\": \"node9\", \"env\": {\"A\": \"secret of the day\"}}");
+    put_file("logs/d.bin", "node9");
+    options.redact = true;
+    assert_int_equal(
+        hb_pack((const char *[]){in_dir("logs")}, 1, in_dir("p.hbpack"), &options, &report), HB_OK);
+    assert_int_equal(report->num_redactions, HB_ARRAY_LEN(wanted));
+    for (size_t i = 0; i < HB_ARRAY_LEN(wanted); i++) {
+        const hb_redaction *r = &report->redactions[i];
+        assert_string_equal(r->kind, wanted[i].kind);
+        assert_string_equal(r->found, wanted[i].found);
+        assert_string_equal(r->replacement, wanted[i].replacement);
+        assert_int_equal(r->count, wanted[i].count);
+        assert_int_equal(r->files, wanted[i].files);
+        assert_string_equal(r->first_file, wanted[i].first);
+    }
+    assert_int_equal(stat(in_dir("p.hbpack"), &st), 0);
+    assert_int_equal(report->bytes, st.st_size);
+    assert_int_equal(report->num_members, 4);
+    assert_string_equal(report->members[0].path, in_dir("logs/a.txt"));
+    assert_int_equal(report->members[0].size,
+                     strlen("address-1 password=secret-1 token=secret-2 token=secret-2"));
+    assert_null(report->members[3].name);
+    hb_pack_report_free(report);
+}
+
 /* ---- redaction of files ---- */
 
 static void redact_json(const char *json, const char *expected)
@@ -329,6 +700,16 @@ int main(void)
         IN_DIR(an_error_of_the_program_is_none),
         IN_DIR(nothing_is_written_outside),
         IN_DIR(a_damaged_pack_is_an_error),
+        IN_DIR(what_is_no_file_is_left_out),
+        IN_DIR(names_in_a_pack_begin_where_the_paths_end),
+        IN_DIR(files_that_become_one_are_told_of),
+        IN_DIR(what_cannot_be_cut_is_left_out),
+        IN_DIR(a_part_is_made_in_a_temporary_directory),
+        IN_DIR(a_program_may_stop_packing),
+        IN_DIR(a_call_that_is_interrupted_is_made_again),
+        IN_DIR(a_file_that_cannot_be_read_is_not_packed),
+        IN_DIR(a_text_that_is_cut_off_is_not_redacted),
+        IN_DIR(a_report_tells_what_was_found),
         IN_DIR(json_keeps_all_else),
         IN_DIR(json_is_the_same_wherever_a_window_ends),
     };
