@@ -550,6 +550,67 @@ static void test_calls_of_little_time(void **state)
     hb_op_table_free(&table);
 }
 
+/* Each option alone, with the least and the largest that it takes. */
+static void test_options_say_what_a_call_is(void **state)
+{
+    static const char *const kinds[] = {
+        "operator",   "scope", "step",    "module", "loader",    "optimizer", "silent",   "memory",
+        "collective", "send",  "receive", "group",  "group_end", "launch",    "transfer", "wait"};
+    static const struct {
+        const char *option;
+        uint64_t least_ns;
+        double least_flops;
+        int device, number;
+    } cases[] = {
+        {"min=0", 0, 0, -1, -1},
+        {"min=1", 0, 1, -1, -1},
+        {"min=9876543210", 0, 9876543210.0, -1, -1},
+        {"kind=scope min=1ns", 1, 0, -1, -1},
+        {"kind=scope min=90us", 90000, 0, -1, -1},
+        {"kind=scope min=19ms", 19000000, 0, -1, -1},
+        {"kind=scope min=1000000000s", UINT64_C(1000000000000000000), 0, -1, -1},
+        {"device=cpu", 0, 0, -1, -1},
+        {"device=0", 0, 0, -1, 0},
+        {"device=9", 0, 0, -1, 9},
+        {"device=9999", 0, 0, -1, 9999},
+        {"device=n", 0, 0, 0, -1},
+        {"device=d", 0, 0, 1, -1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char line[100];
+        hb_op_table table;
+        snprintf(line, sizeof line, "f | n | | n | kind=%s", kinds[i]);
+        hb_op_entry row = only_row(&table, line);
+        assert_int_equal(row.kind, (enum hb_op_kind)i);
+        assert_int_equal(row.makes, row.kind == HB_OP_MEMORY ? HB_OP_RESULT : HB_OP_NO_PARAM);
+        assert_false(row.alone);
+        hb_op_table_free(&table);
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[100];
+        hb_op_table table;
+        snprintf(line, sizeof line, "f | n d:i | | n | %s", cases[i].option);
+        hb_op_entry row = only_row(&table, line);
+        assert_int_equal(row.least_ns, cases[i].least_ns);
+        assert_true(row.least_flops == cases[i].least_flops);
+        assert_int_equal(row.device, cases[i].device);
+        assert_int_equal(row.device_number, cases[i].number);
+        hb_op_table_free(&table);
+    }
+    hb_op_table table;
+    hb_op_entry row = only_row(&table, "f | a b c d e g | | | alone make=ret made=a use=b forget=c "
+                                       "comm=d peer=e join=g key=a many=b error=c name=F alias=G");
+    const int8_t params[] = {row.makes, row.made,  row.uses, row.forgets, row.comm,
+                             row.peer,  row.joins, row.key,  row.many,    row.error};
+    const int8_t wanted[] = {HB_OP_RESULT, 0, 1, 2, 3, 4, 5, 0, 1, 2};
+    assert_memory_equal(params, wanted, sizeof wanted);
+    assert_true(row.alone);
+    assert_string_equal(row.name, "F");
+    assert_string_equal(row.alias, "G");
+    hb_op_table_free(&table);
+}
+
 static void test_allocators(void **state)
 {
     hb_op_table table = table_of("a | n | | 2*n | kind=memory device=3\n"
@@ -869,6 +930,24 @@ static void test_mistakes_are_told_with_line_and_column(void **state)
     }
 }
 
+/* Only an allocation's address may be what a call returns. */
+static void test_results_are_no_parameters(void **state)
+{
+    static const char *const options[] = {"file", "device", "made", "use",  "forget", "comm",
+                                          "peer", "join",   "key",  "many", "error"};
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char line[100], wanted[100];
+        snprintf(line, sizeof line, "f | n | | n | %s=ret", options[i]);
+        snprintf(wanted, sizeof wanted,
+                 "t:1:%zu: wanted: a parameter that is an address or a number\n", strlen(line) - 2);
+        hb_op_table table = table_of(line);
+        assert_string_equal(told, wanted);
+        assert_int_equal(table.rows.count, 0);
+        hb_op_table_free(&table);
+    }
+}
+
 /* 500 bytes, and 4 parts that may be missing. */
 static void test_the_longest_names(void **state)
 {
@@ -991,6 +1070,43 @@ static void test_a_list_names_tables(void **state)
     hb_op_table_free(&table);
 }
 
+/* Files beyond 16 MB are none that anybody wrote by hand. */
+static void test_what_is_no_table_is_told_of(void **state)
+{
+    enum { MB = 1 << 20 };
+    static const struct {
+        int mb;
+        hb_result result;
+        const char *said;
+    } cases[] = {{0, HB_OK, ""},
+                 {15, HB_OK, ":1:1: a NUL byte\n"},
+                 {17, HB_ERROR_LIMIT, "' is too big for a table"}};
+    char path[512], wanted[600];
+    (void)state;
+    snprintf(path, sizeof path, "%s/big.ops", dir);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_op_table table = {0};
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_int_equal(ftruncate(fd, (off_t)cases[i].mb * MB), 0);
+        close(fd);
+        told[0] = '\0';
+        assert_int_equal(hb_op_table_read_file(&table, path, false, tell, NULL), cases[i].result);
+        bool read = cases[i].result == HB_OK;
+        snprintf(wanted, sizeof wanted, "%s%s%s", read ? "" : "'", read && !cases[i].mb ? "" : path,
+                 cases[i].said);
+        assert_string_equal(read ? told : hb_last_error(), wanted);
+        assert_null(hb_op_table_find(&table, "f"));
+        hb_op_table_free(&table);
+    }
+    hb_op_table table = {0};
+    assert_int_equal(hb_op_table_read_file(&table, dir, false, tell, NULL), HB_ERROR_IO);
+    snprintf(wanted, sizeof wanted, "'%s' can't be read as a table", dir);
+    assert_string_equal(hb_last_error(), wanted);
+    snprintf(path, sizeof path, "%s/none.ops", dir);
+    assert_int_equal(hb_op_table_read_file(&table, path, false, tell, NULL), HB_ERROR_IO);
+    hb_op_table_free(&table);
+}
+
 static bool owners_are_told; /* else they are the system's */
 static uid_t installer, owner, myself;
 
@@ -1068,6 +1184,7 @@ int main(void)
         cmocka_unit_test(test_as_many_as_there_is_room_for),
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_calls_of_little_time),
+        cmocka_unit_test(test_options_say_what_a_call_is),
         cmocka_unit_test(test_allocators),
         cmocka_unit_test(test_letters_and_optional_parts),
         cmocka_unit_test(test_the_last_line_of_a_function_holds),
@@ -1077,6 +1194,7 @@ int main(void)
         cmocka_unit_test(test_types_that_rocblas_tells),
         cmocka_unit_test(test_what_libraries_tell_otherwise),
         cmocka_unit_test(test_mistakes_are_told_with_line_and_column),
+        cmocka_unit_test(test_results_are_no_parameters),
         cmocka_unit_test(test_the_longest_names),
         cmocka_unit_test(test_a_nul_byte_is_a_mistake),
         cmocka_unit_test(test_lines_behind_a_wrong_one_hold),
@@ -1086,6 +1204,7 @@ int main(void)
         cmocka_unit_test(test_a_formula_keeps_sixteen_numbers_in_mind),
         cmocka_unit_test(test_the_longest_formula),
         cmocka_unit_test_setup_teardown(test_a_list_names_tables, make_dir, remove_dir),
+        IN_DIR(test_what_is_no_table_is_told_of),
         IN_DIR(test_own_tables_are_the_installer_s_or_ours),
         cmocka_unit_test(test_lists_may_have_own_tables),
     };

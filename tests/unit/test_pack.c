@@ -21,7 +21,15 @@
 
 static ino_t unreadable; /* a file of the test's; 0: none */
 static off_t unreadable_from;
-static int interrupted; /* so many calls of read() more */
+static int interrupted; /* so many calls more */
+
+static bool is_interrupted(void)
+{
+    if (interrupted <= 0) return false;
+    interrupted--;
+    errno = EINTR;
+    return true;
+}
 
 static bool can_be_read(int fd, off_t at, size_t *size)
 {
@@ -35,17 +43,14 @@ static bool can_be_read(int fd, off_t at, size_t *size)
 /* In place of the C library's, also for hipboard. */
 ssize_t read(int fd, void *to, size_t size)
 {
-    if (interrupted > 0) {
-        interrupted--;
-        errno = EINTR;
-        return -1;
-    }
+    if (is_interrupted()) return -1;
     if (size && !can_be_read(fd, lseek(fd, 0, SEEK_CUR), &size)) return -1;
     return syscall(SYS_read, fd, to, size);
 }
 
 ssize_t pread(int fd, void *to, size_t size, off_t at)
 {
+    if (is_interrupted()) return -1;
     if (size && !can_be_read(fd, at, &size)) return -1;
     return syscall(SYS_pread64, fd, to, size, at);
 }
@@ -493,6 +498,31 @@ static void a_call_that_is_interrupted_is_made_again(void **state)
     char member[600];
     snprintf(member, sizeof member, "%s/a.txt", in_dir("made.hbpack"));
     assert_text(member, "text");
+    interrupted = 3;
+    assert_int_equal(hb_unpack(in_dir("made.hbpack"), in_dir("out"), NULL, NULL), HB_OK);
+    assert_int_equal(interrupted, 0);
+    assert_text(in_dir("out/a.txt"), "text");
+}
+
+/* ---- packs that can't be read, or hold something else than they say ---- */
+
+/* A pack that a disk does not give is neither cut off nor damaged. */
+static void a_pack_that_cannot_be_read_is_not_called_damaged(void **state)
+{
+    static const part parts[] = {{"a.txt", "the text of the first", false, false},
+                                 {"b.txt", "2nd", false, false}};
+    struct stat st;
+    (void)state;
+    write_pack(in_dir("p.hbpack"), parts, 2);
+    assert_int_equal(stat(in_dir("p.hbpack"), &st), 0);
+    for (off_t from = 0; from < st.st_size; from += 5) {
+        unreadable = st.st_ino;
+        unreadable_from = from;
+        hb_result result = hb_unpack(in_dir("p.hbpack"), in_dir("out"), NULL, NULL);
+        unreadable = 0;
+        if (result != HB_ERROR_IO || !strstr(hb_last_error(), strerror(EIO)))
+            fail_msg("byte %d: %d, %s", (int)from, result, hb_last_error());
+    }
 }
 
 /* Its disk stops; never is a part of it packed as if it were all. */
@@ -707,6 +737,7 @@ int main(void)
         IN_DIR(a_part_is_made_in_a_temporary_directory),
         IN_DIR(a_program_may_stop_packing),
         IN_DIR(a_call_that_is_interrupted_is_made_again),
+        IN_DIR(a_pack_that_cannot_be_read_is_not_called_damaged),
         IN_DIR(a_file_that_cannot_be_read_is_not_packed),
         IN_DIR(a_text_that_is_cut_off_is_not_redacted),
         IN_DIR(a_report_tells_what_was_found),

@@ -15,7 +15,10 @@ static void redact_with(hb_redactor *r, const char *key, const char *text, const
 {
     hb_buf out;
     hb_buf_init(&out, SIZE_MAX / 4);
-    hb_str k = {key, (uint32_t)strlen(key)}, t = {text, (uint32_t)strlen(text)};
+    /* More stands behind a text, as lines stand behind lines. */
+    char behind[1000];
+    assert_true((size_t)snprintf(behind, sizeof behind, "%s7", text) < sizeof behind);
+    hb_str k = {key, (uint32_t)strlen(key)}, t = {behind, (uint32_t)strlen(text)};
     bool changed = hb_redact_text(r, k, t, &out);
     assert_string_equal(hb_buf_text(&out), expected);
     assert_int_equal(changed, strcmp(text, expected) != 0);
@@ -70,6 +73,7 @@ static void what_tells_too_much_is_replaced(void **state)
         {"", "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH", "secret-1"},
         {"", "key ghp_0123456789abcdefghij0123456789abcdef!", "key secret-1!"},
         {"", "AKIAIOSFODNN7EXAMPLE", "secret-1"},
+        {"", "hf_aB1cD2eF3gH4iJ5kL6mN7oP8", "secret-1"}, /* by chance, too */
         {"", "https://bob:hunter2@git.corp/x", "https://secret-1@git.corp/x"},
         {"", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N", "secret-1"},
         {"", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----", "secret-1"},

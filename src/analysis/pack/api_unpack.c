@@ -95,7 +95,9 @@ static hb_result copy_text(const unpacking *u, const hb_zip_member *m, hb_text *
         if (result == HB_OK) result = tell_progress(u, m, done);
     }
     if (result != HB_OK) return result;
-    if (text->result != HB_OK) return damaged(u, m, text->error);
+    if (text->result == HB_ERROR_FORMAT) return damaged(u, m, text->error);
+    if (text->result != HB_OK)
+        return hb_fail(text->result, "%s: '%s': %s", u->pack, m->name, text->error);
     return done == m->size && crc == m->crc ? HB_OK : damaged(u, m, "its CRC differs");
 }
 

@@ -24,12 +24,20 @@ static hb_result damaged(const char *path, const char *what)
     return hb_fail(HB_ERROR_FORMAT, "%s: damaged pack: %s", path, what);
 }
 
+/* `error`: that reading met, or 0. What a disk does not give may be whole there. */
+static hb_result unread(int error, const char *path, const char *what)
+{
+    return error ? hb_fail_file(error, "read", path) : damaged(path, what);
+}
+
+/* False with errno, which is 0 at the end of the file. */
 static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 {
     char *p = to;
     while (size) {
         ssize_t n = pread(fd, p, size, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
+        if (n == 0) errno = 0;
         if (n <= 0) return false;
         p += n;
         size -= (size_t)n;
@@ -65,6 +73,7 @@ static bool read_end_64(const hb_zip_index *index, const unsigned char *locator,
 {
     unsigned char end[HB_ZIP_END64_SIZE];
     uint64_t at = hb_zip_64(locator + 8);
+    errno = 0;
     if (at > index->file_size || index->file_size - at < sizeof end ||
         !read_at(index->fd, end, sizeof end, at) || hb_zip_32(end) != HB_ZIP_END64)
         return false;
@@ -77,22 +86,28 @@ static hb_result find_directory(const hb_zip_index *index, const char *path, dir
     unsigned char *tail = malloc(MAX_TAIL);
     size_t size = (size_t)HB_MIN(index->file_size, (uint64_t)MAX_TAIL);
     const char *wrong = NULL;
+    int error = 0;
     if (!tail) return hb_no_memory();
+    errno = 0;
     const unsigned char *end =
         read_at(index->fd, tail, size, index->file_size - size) ? find_end(tail, size) : NULL;
     if (!end) {
+        error = errno;
         wrong = "it has no end: it was cut off, or is still being written";
     } else {
         *d = (directory){hb_zip_32(end + 16), hb_zip_32(end + 12), hb_zip_16(end + 10)};
         const unsigned char *locator = end - HB_ZIP_LOCATOR64_SIZE;
         bool is_64 = locator >= tail && hb_zip_32(locator) == HB_ZIP_LOCATOR64;
-        if (is_64 && !read_end_64(index, locator, d)) wrong = "its end is not where it says";
+        if (is_64 && !read_end_64(index, locator, d)) {
+            error = errno;
+            wrong = "its end is not where it says";
+        }
     }
     free(tail);
     if (!wrong && (d->begin > index->file_size || d->size > index->file_size - d->begin ||
                    d->count > d->size / HB_ZIP_ENTRY_SIZE))
         wrong = "its directory is not in it";
-    return wrong ? damaged(path, wrong) : HB_OK;
+    return wrong ? unread(error, path, wrong) : HB_OK;
 }
 
 /* ---- its entries ---- */
@@ -186,7 +201,7 @@ static hb_result take_entries(hb_zip_index *index, const char *path, const direc
     index->names = malloc(d->size + d->count + 1);
     hb_result result = raw && index->members && index->names ? HB_OK : hb_no_memory();
     if (result == HB_OK && !read_at(index->fd, raw, d->size, d->begin))
-        result = hb_fail_file(errno, "read", path);
+        result = unread(errno, path, "its directory is cut off");
     bytes left = {raw, raw + d->size};
     char *names = index->names;
     for (uint64_t i = 0; result == HB_OK && i < d->count; i++)
@@ -205,8 +220,11 @@ hb_result hb_zip_index_open(hb_zip_index *index, const char *path)
     *index = (hb_zip_index){.fd = -1};
     HB_TRY(hb_open_to_read(path, &index->fd, &st));
     index->file_size = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-    hb_result result = hb_is_zip(index->fd)
-                           ? find_directory(index, path, &d)
+    errno = 0;
+    bool is_zip = hb_is_zip(index->fd);
+    hb_result result = is_zip ? find_directory(index, path, &d)
+                       : errno && S_ISREG(st.st_mode)
+                           ? hb_fail_file(errno, "read", path)
                            : hb_fail(HB_ERROR_FORMAT, "%s: no pack, which is a ZIP file", path);
     if (result == HB_OK) result = take_entries(index, path, &d);
     if (result != HB_OK) hb_zip_index_close(index);
@@ -237,9 +255,10 @@ hb_result hb_zip_begin_of(const hb_zip_index *index, const hb_zip_member *m, con
     if (m->encrypted || (m->method != HB_ZIP_STORED && m->method != HB_ZIP_DEFLATED))
         return hb_fail(HB_ERROR_FORMAT, "%s: '%s' is %s: unpack it with what made it", path,
                        m->name, m->encrypted ? "encrypted" : "compressed by an unknown method");
+    errno = 0;
     if (m->begin > index->file_size || index->file_size - m->begin < sizeof head ||
         !read_at(index->fd, head, sizeof head, m->begin) || hb_zip_32(head) != HB_ZIP_MEMBER)
-        return damaged(path, "a member is not where the directory says");
+        return unread(errno, path, "a member is not where the directory says");
     *begin = m->begin + sizeof head + hb_zip_16(head + 26) + hb_zip_16(head + 28);
     if (*begin > index->file_size || m->stored > index->file_size - *begin)
         return damaged(path, "a member reaches beyond its end");
