@@ -765,6 +765,33 @@ static void test_letters_and_optional_parts(void **state)
     hb_op_table_free(&table);
 }
 
+/* Small and large ones alike, and others mean nothing. */
+static void test_letters_say_types_and_costs(void **state)
+{
+    static const struct {
+        char letter;
+        hb_dtype type;
+        int cost;
+    } letters[] = {{'s', HB_FLOAT32, 1},   {'d', HB_FLOAT64, 1},    {'h', HB_FLOAT16, 1},
+                   {'c', HB_COMPLEX64, 4}, {'z', HB_COMPLEX128, 4}, {'b', HB_BFLOAT16, 1},
+                   {'S', HB_FLOAT32, 1},   {'D', HB_FLOAT64, 1},    {'H', HB_FLOAT16, 1},
+                   {'C', HB_COMPLEX64, 4}, {'Z', HB_COMPLEX128, 4}, {'B', HB_BFLOAT16, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
+        char line[40];
+        snprintf(line, sizeof line, "f{%c}_x | n | T[n] | c*n", letters[i].letter);
+        DESCRIBED(line, 10);
+        assert_int_equal(d.tensors[0].type, letters[i].type);
+        assert_int_equal(row.cost, letters[i].cost);
+        assert_true(d.flops == 10.0 * letters[i].cost);
+        hb_op_table_free(&table);
+    }
+    DESCRIBED("c_x | n | T[n] | c*n", 10);
+    assert_true(d.tensors[0].type == HB_FLOAT32 && d.flops == 10);
+    hb_op_table_free(&table);
+    assert_null(hb_op_table_find(&table, "c_x"));
+}
+
 static void test_the_last_line_of_a_function_holds(void **state)
 {
     hb_op_table table = table_of("f | n | | 1\nf | n | | 2 | lib=libone\n");
@@ -1187,6 +1214,7 @@ int main(void)
         cmocka_unit_test(test_options_say_what_a_call_is),
         cmocka_unit_test(test_allocators),
         cmocka_unit_test(test_letters_and_optional_parts),
+        cmocka_unit_test(test_letters_say_types_and_costs),
         cmocka_unit_test(test_the_last_line_of_a_function_holds),
         cmocka_unit_test(test_maps),
         cmocka_unit_test(test_comments_and_blank_lines),

@@ -17,7 +17,7 @@ static void redact_with(hb_redactor *r, const char *key, const char *text, const
     hb_buf_init(&out, SIZE_MAX / 4);
     /* More stands behind a text, as lines stand behind lines. */
     char behind[1000];
-    assert_true((size_t)snprintf(behind, sizeof behind, "%s7", text) < sizeof behind);
+    assert_true((size_t)snprintf(behind, sizeof behind, "%s7-----", text) < sizeof behind);
     hb_str k = {key, (uint32_t)strlen(key)}, t = {behind, (uint32_t)strlen(text)};
     bool changed = hb_redact_text(r, k, t, &out);
     assert_string_equal(hb_buf_text(&out), expected);
@@ -226,7 +226,14 @@ static void secrets_have_a_form(void **state)
         {"", "-----BEGIN PRIVATE KEY-----\nMIIE", "secret-1"}, /* cut off: all of it */
         {"", "-----BEGIN PRIVATE KEY-----MIIE-----END PRIVATE", "secret-1"},
         {"", "a -----BEGIN PRIVATE KEY-----\nM\n-----END PRIVATE KEY----- b", "a secret-1 b"},
-        {"", "eyJhbGciOiJIUzI1NiJ9", "secret-1"}, /* 20 letters */
+        {"", "-----BEGIN PRIVATE KEY-----M-----ENX-----\n-----END X----- b", "secret-1 b"},
+        {"", "-----BEGIN PRIVATE KEY-----M-----END P----K----- b", "secret-1 b"},
+        {"", "-----BEGIN PRIVATE KEY-----M-----END X-----10.0.0.1", "secret-1address-1"},
+        {"", "eyJaaaaaaaaaaaaaaaaa", "secret-1"}, /* 20 letters */
+        {"", "eyJaaaaaaaaaaaaaaaa b", "eyJaaaaaaaaaaaaaaaa b"},
+        {"", "eyXaaaaaaaaaaaaaaaaaaaaaa", "eyXaaaaaaaaaaaaaaaaaaaaaa"},
+        {"", "eyJaaa, and more behind it", "eyJaaa, and more behind it"},
+        {"", "eyJhbGciOiJIUzI1NiJ9", "secret-1"},
         {"", "eyJhbGciOiJIUzI1NiJ", "eyJhbGciOiJIUzI1NiJ"},
         {"", "eyJhbGci.eyJzdWIi.dozj.more", "secret-1.more"}, /* three parts */
         {"", "ssh://host.example/x", "ssh://host.example/x"},
