@@ -14,6 +14,7 @@
 
 #include "io/number_text.h"
 #include "raw_events.h"
+#include "read/event_layouts.h"
 
 /* ---- lists of events ---- */
 
@@ -439,6 +440,239 @@ static void an_event_is_read_as_if_it_were_alone(void **state)
     hb_trace_free(&all);
 }
 
+/* ---- what is not tokenised again ---- */
+
+static char read_text[100000]; /* zeros stand behind what is in it */
+
+/* Where the event ends by its layout; NULL: it fits none, and is learned. */
+static const char *meet(hb_layouts *l, const char *event, hb_raw_event *raw)
+{
+    size_t size = strlen(event);
+    hb_scan scan = {.end = read_text + size + 2};
+    assert_in_range(size, 1, sizeof read_text - HB_SCAN_PADDING - 2);
+    memset(read_text, 0, sizeof read_text);
+    memcpy(read_text, event, size);
+    memcpy(read_text + size, ",\n", 2);
+    memset(raw, 0, sizeof *raw);
+    const char *end = hb_layouts_match(l, &scan, read_text, raw);
+    if (end) {
+        hb_raw_event tokenised;
+        assert_ptr_equal(end, read_text + size);
+        assert_ptr_equal(hb_parse_event(&scan, read_text + 1, true, &tokenised), end);
+        assert_true(raw_events_are_equal(raw, &tokenised));
+    } else {
+        assert_ptr_equal(hb_parse_event(&scan, read_text + 1, true, raw), read_text + size);
+        hb_layouts_learn(l, &scan, read_text, read_text + size);
+    }
+    return end;
+}
+
+/* The second differs in what may: numbers, and texts that are no names. */
+static void an_event_like_one_before_fits_its_layout(void **state)
+{
+    static const struct {
+        const char *first, *second;
+        bool fits, again; /* when it comes the first time, the second */
+    } cases[] = {
+        {"{}", "{}", true, true},
+        {"{\"ph\": \"M\", \"name\": \"a\"}", "{\"ph\": \"M\", \"name\": \"a\"}", true, true},
+        {"{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1}",
+         "{\"ph\": \"X\", \"name\": \"a\", \"ts\": -17.250}", true, true},
+        {"{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1}",
+         "{\"ph\": \"X\", \"name\": \"b\", \"ts\": 1}", false, true},
+        {"{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1}",
+         "{\"ph\": \"i\", \"name\": \"a\", \"ts\": 1}", false, true},
+        {"{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1}",
+         "{\"ph\": \"X\", \"name\": \"a\", \"ts\":  1}", false, true},
+        {"{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1}",
+         "{\"ph\": \"X\", \"name\": \"a\", \"ts\": 1 }", false, true},
+        {"{ \"ts\" : 1 ,\n\"dur\"\t:2\r\n, \"args\" : { \"External id\" : 3 , \"x\": [ 1 ] } , "
+         "\"pid\": \"a\" }",
+         "{ \"ts\" : 9 ,\n\"dur\"\t:8\r\n, \"args\" : { \"External id\" : 7 , \"x\": {\"y\": 2} } "
+         ", \"pid\": \"bc\" }",
+         true, true},
+        {"{\"ph\": \"X\", \"other\": \"a\", \"ts\": 1}",
+         "{\"ph\": \"X\", \"other\": \"b\", \"ts\": 1}", false, true},
+        {"{\"ph\": \"X\", \"ts\": 1, \"other\": [1]}", "{\"ph\": \"X\", \"ts\": 1, \"other\": [2]}",
+         true, true},
+        {"{\"ph\": \"X\", \"args\": {}, \"ts\": 1}", "{\"ph\": \"X\", \"args\": {}, \"ts\": 2}",
+         true, true},
+        {"{\"ph\": \"X\", \"ts\": 1, \"args\": {\"ph\": \"a\"}}",
+         "{\"ph\": \"X\", \"ts\": 2, \"args\": {\"ph\": \"b\"}}", true, true},
+        {"{\"ph\": \"X\", \"args\": [1], \"ts\": 1}", "{\"ph\": \"X\", \"args\": [1], \"ts\": 1}",
+         false, false},
+        {"{\"ph\": \"X\", \"ts\": 1, \"ts\": 2}", "{\"ph\": \"X\", \"ts\": 1, \"ts\": 2}", false,
+         false},
+        {"{\"ph\": \"X\", \"args\": {\"x\": 1, \"x\": 2}}",
+         "{\"ph\": \"X\", \"args\": {\"x\": 3, \"x\": 4}}", true, true},
+        {"{\"cat\": \"cpu_op\", \"ts\": 1, \"args\": {\"Call stack\": \"a;b\", \"Input Dims\": "
+         "[[1, 2], []]}}",
+         "{\"cat\": \"cpu_op\", \"ts\": 1, \"args\": {\"Call stack\": \"c\\\"d\", \"Input Dims\": "
+         "[]}}",
+         true, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_raw_event raw;
+        hb_layouts *l = hb_layouts_new();
+        assert_non_null(l);
+        assert_null(meet(l, cases[i].first, &raw));
+        bool fits = meet(l, cases[i].second, &raw) != NULL;
+        if (fits != cases[i].fits) fail_msg("%s and %s", cases[i].first, cases[i].second);
+        bool again = meet(l, cases[i].second, &raw) != NULL;
+        if (again != cases[i].again) fail_msg("%s again", cases[i].second);
+        hb_layouts_free(l);
+    }
+}
+
+/* Of an event that is another one again no more is read than its times and ids. */
+static void a_repeat_differs_in_times_and_ids(void **state)
+{
+#define OP(times, id, pid, dims)                                                                  \
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op\", \"pid\": " pid ", \"tid\": 2, " times \
+    ", \"args\": {\"External id\": " id ", \"Input Dims\": [" dims "]}}"
+    static const struct {
+        const char *event;
+        int64_t start, duration; /* ns; 0: it is no repeat */
+        hb_id id;
+    } cases[] = {
+        {OP("\"ts\": 10.5, \"dur\": 2.25", "7", "1", "[1]"), 10500, 2250, 8},
+        {OP("\"ts\": 3, \"dur\": 4", "0", "1", "[1]"), 3000, 4000, 1},
+        {OP("\"ts\": 3, \"dur\": 4", "999999999", "1", "[1]"), 3000, 4000, 1000000000},
+        {OP("\"ts\": 3, \"dur\": 4", "1000000000", "1", "[1]"), 0, 0, 0},
+        {OP("\"ts\": 3, \"dur\": 4", "07", "1", "[1]"), 0, 0, 0},
+        {OP("\"ts\": 3, \"dur\": 4", "7.0", "1", "[1]"), 0, 0, 0},
+        {OP("\"ts\": 3, \"dur\": 4", "-7", "1", "[1]"), 0, 0, 0},
+        {OP("\"ts\": 3, \"dur\": 4", "\"7\"", "1", "[1]"), 0, 0, 0},
+        {OP("\"ts\": 3e2, \"dur\": 4", "7", "1", "[1]"), 0, 0, 0},
+        {OP("\"ts\": 3, \"dur\": \"4\"", "7", "1", "[1]"), 0, 0, 0},
+        {OP("\"ts\": 3, \"dur\": 4", "7", "3", "[1]"), 0, 0, 0},
+        {OP("\"ts\": 3, \"dur\": 4", "7", "1", "[2]"), 0, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_trace trace;
+        hb_event_sink sink;
+        hb_raw_event raw;
+        hb_read_row again;
+        hb_layouts *l = hb_layouts_new();
+        assert_true(hb_trace_init(&trace));
+        hb_event_sink_init(&sink, &trace, true);
+        for (int turn = 0; turn < 8; turn++) {
+            const char *first = OP("\"ts\": 1, \"dur\": 2", "5", "1", "[1]");
+            const char *end = meet(l, first, &raw);
+            assert_int_equal(end != NULL, turn > 0);
+            assert_true(hb_event_sink_add(&sink, &raw));
+            if (end) hb_layouts_note_row(l, read_text, end, &trace);
+        }
+        memset(read_text, 0, sizeof read_text);
+        strcpy(read_text, cases[i].event);
+        const char *end = hb_layouts_repeat(l, read_text, &again);
+        if (!cases[i].start != !end) fail_msg("%s", cases[i].event);
+        if (end) {
+            assert_ptr_equal(end, read_text + strlen(read_text));
+            assert_true(again.row.start == cases[i].start &&
+                        again.row.duration == cases[i].duration);
+            assert_int_equal(again.row.id, cases[i].id);
+        }
+        hb_event_sink_free(&sink);
+        hb_trace_free(&trace);
+        hb_layouts_begin_trace(l); /* another one has other texts */
+        assert_null(hb_layouts_repeat(l, read_text, &again));
+        hb_layouts_free(l);
+    }
+#undef OP
+}
+
+/* Of the last two texts in a place it is known what was made of them. */
+static hb_seen_text *known_of(hb_layouts *l, const char *stack)
+{
+    static char event[20000];
+    hb_raw_event raw;
+    snprintf(event, sizeof event, "{\"ph\": \"X\", \"ts\": 1, \"args\": {\"Call stack\": \"%s\"}}",
+             stack);
+    assert_non_null(meet(l, event, &raw));
+    assert_int_equal(raw.trace, 1);
+    assert_int_equal(raw.slots[HB_SLOT_STACK].size, strlen(stack));
+    return raw.known[HB_SLOT_STACK];
+}
+
+static void the_last_two_texts_are_known(void **state)
+{
+    static const struct {
+        const char *text;
+        hb_string_id id; /* that was noted of it; 0: it was not there, or is forgotten */
+    } turns[] = {{"one", 1},   {"one", 1},   {"two", 0}, {"two", 2}, {"one", 1},
+                 {"two", 2},   {"three", 0}, {"two", 2}, {"one", 0}, {"two", 2},
+                 {"three", 0}, {"two", 2},   {"tw", 0},  {"two", 2}};
+    hb_raw_event raw;
+    hb_layouts *l = hb_layouts_new();
+    (void)state;
+    assert_null(meet(l, "{\"ph\": \"X\", \"ts\": 1, \"args\": {\"Call stack\": \"one\"}}", &raw));
+    known_of(l, "one")->id = 1;
+    for (size_t i = 0; i < HB_ARRAY_LEN(turns); i++) {
+        hb_seen_text *known = known_of(l, turns[i].text);
+        assert_non_null(known);
+        if (known->id != turns[i].id) fail_msg("turn %zu: %u", i, known->id);
+        known->id = turns[i].text[1] == 'w' && turns[i].text[2] ? 2
+                    : turns[i].text[0] == 'o'                   ? 1
+                                                                : 3;
+    }
+    hb_layouts_free(l);
+}
+
+/* With its quotes and what stands behind it, 4096 bytes. */
+static void long_texts_are_not_kept(void **state)
+{
+    static char stack[10000];
+    hb_raw_event raw;
+    hb_layouts *l = hb_layouts_new();
+    (void)state;
+    assert_null(meet(l, "{\"ph\": \"X\", \"ts\": 1, \"args\": {\"Call stack\": \"one\"}}", &raw));
+    for (size_t size = 4090; size < 4100; size++) {
+        memset(stack, 'x', size);
+        stack[size] = '\0';
+        assert_int_equal(known_of(l, stack) != NULL, size <= 4093);
+    }
+    for (size_t size = 4093; size; size -= size > 100 ? 97 : 1) { /* in the room of longer ones */
+        memset(stack, 'y', size);
+        stack[size] = '\0';
+        hb_seen_text *known = known_of(l, stack);
+        assert_non_null(known);
+        known->id = (hb_string_id)size;
+        assert_int_equal(known_of(l, stack)->id, size);
+    }
+    hb_layouts_free(l);
+}
+
+/* 16 MB in all. */
+static void no_more_is_kept_than_there_is_room_for(void **state)
+{
+    enum { VALUES = 10, SIZE = 4000, MB = 1 << 20 };
+    static char event[VALUES * (SIZE + 40)];
+    unsigned kept = 0, events = 0;
+    hb_layouts *l = hb_layouts_new();
+    (void)state;
+    for (; events < 2000; events++) {
+        hb_raw_event raw;
+        size_t n = (size_t)snprintf(
+            event, sizeof event,
+            "{\"ph\": \"X\", \"name\": \"e%u\", \"args\": {\"Call stack\": ", events);
+        for (int i = 0; i < VALUES; i++)
+            n += (size_t)snprintf(event + n, sizeof event - n, "%s\"%0*u\"", i ? ", \"x\": " : "",
+                                  SIZE, events);
+        snprintf(event + n, sizeof event - n, "}}");
+        assert_null(meet(l, event, &raw));
+        assert_non_null(meet(l, event, &raw));
+        if (!raw.known[HB_SLOT_STACK]) break;
+        kept += VALUES;
+    }
+    /* with room for half as much again */
+    assert_in_range(kept, (size_t)16 * MB / (SIZE * 3 / 2) * 97 / 100,
+                    (size_t)16 * MB / (SIZE * 3 / 2) + VALUES);
+    hb_layouts_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +681,11 @@ int main(void)
         cmocka_unit_test(arguments_that_are_no_object),
         cmocka_unit_test(defects_of_every_form),
         cmocka_unit_test(what_is_too_much_to_remember),
+        cmocka_unit_test(an_event_like_one_before_fits_its_layout),
+        cmocka_unit_test(a_repeat_differs_in_times_and_ids),
+        cmocka_unit_test(the_last_two_texts_are_known),
+        cmocka_unit_test(long_texts_are_not_kept),
+        cmocka_unit_test(no_more_is_kept_than_there_is_room_for),
         cmocka_unit_test(texts_are_those_of_the_trace),
         cmocka_unit_test(odd_texts_have_nothing_of_the_one_before),
         cmocka_unit_test(an_event_is_read_as_if_it_were_alone),
