@@ -712,6 +712,86 @@ static void json_is_the_same_wherever_a_window_ends(void **state)
     }
 }
 
+/* What a member's name says holds for its value alone, and for all that is in it. */
+static void json_members_tell_of_their_values(void **state)
+{
+#define HEX "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+    (void)state;
+    redact_json("[{\"password\": \"hunter22\"}, \"hunter23\", [\"hunter24\"], \"hunter25\"]",
+                "[{\"password\": \"secret-1\"}, \"hunter23\", [\"hunter24\"], \"hunter25\"]");
+    redact_json("{\"password\": [\"hunter22\"], \"a\": \"hunter23\"}",
+                "{\"password\": [\"secret-1\"], \"a\": \"hunter23\"}");
+    redact_json("{\"a\": \"hunter22\", \"password\": \"hunter22\", \"b\": \"hunter22\"}",
+                "{\"a\": \"hunter22\", \"password\": \"secret-1\", \"b\": \"hunter22\"}");
+    redact_json("{\"git_commit\": \"" HEX "\", \"x\": \"" HEX "\", \"uuid\": \"" HEX "\"}",
+                "{\"git_commit\": \"" HEX "\", \"x\": \"secret-1\", \"uuid\": \"" HEX "\"}");
+    redact_json("{\"env\": {\"A\": {\"B\": [\"x y\"]}, \"C\": [[\"c d\"], \"17\", 18], \"E\": {}, "
+                "\"F\": \"x y\"}, \"D\": \"x y\"}",
+                "{\"env\": {\"A\": {\"B\": [\"environment-1\"]}, \"C\": [[\"environment-2\"], "
+                "\"17\", 18], \"E\": {}, \"F\": \"environment-1\"}, \"D\": \"x y\"}");
+    redact_json("[[{\"a\": \"x y\", \"environ\": [\"A=b\"], \"b\": \"A=b\"}, \"A=b\"], \"A=b\"]",
+                "[[{\"a\": \"x y\", \"environ\": [\"environment-1\"], \"b\": \"A=b\"}, \"A=b\"], "
+                "\"A=b\"]");
+    redact_json("{\"env\": \"one\", \"a\": \"two\"}", "{\"env\": \"one\", \"a\": \"two\"}");
+#undef HEX
+}
+
+static void redact_lines(const char *text, size_t size, const char *expected)
+{
+    hb_redactor r;
+    hb_memory_sink out;
+    FILE *file = fopen(in_dir("x.txt"), "w");
+    assert_int_equal(fwrite(text, 1, size, file), size);
+    fclose(file);
+    assert_true(hb_redactor_init(&r));
+    hb_memory_sink_init(&out, SIZE_MAX / 4);
+    hb_redactor_begin_file(&r, "x.txt");
+    assert_int_equal(hb_redact_lines(&r, in_dir("x.txt"), &out.sink), HB_OK);
+    assert_int_equal(out.buf.size, 0);
+    hb_redactor_learnt(&r);
+    hb_redactor_begin_file(&r, "x.txt");
+    assert_int_equal(hb_redact_lines(&r, in_dir("x.txt"), &out.sink), HB_OK);
+    assert_string_equal(hb_buf_text(&out.buf), expected);
+    hb_memory_sink_free(&out);
+    hb_redactor_free(&r);
+}
+
+/* A frame stands at the beginning of its line, wherever the window ends. */
+static void lines_are_the_same_wherever_a_window_ends(void **state)
+{
+    enum { WINDOW = 1 << 17 };
+    static const char text[] = "from 10.0.0.1\n/a dir/b.py(12): f\n\n/a dir/c.py(3): g\n10.0.0.1";
+    static const char expected[] =
+        "from address-1\ndir-1/b.py(12): f\n\ndir-1/c.py(3): g\naddress-1";
+    static char padded[WINDOW + sizeof text], wanted[WINDOW + sizeof expected];
+    (void)state;
+    for (size_t end = 0; end <= sizeof text - 1; end++) {
+        memset(padded, ' ', WINDOW);
+        memset(wanted, ' ', WINDOW);
+        padded[WINDOW - end - 1] = wanted[WINDOW - end - 1] = '\n';
+        memcpy(padded + WINDOW - end, text, sizeof text);
+        memcpy(wanted + WINDOW - end, expected, sizeof expected);
+        redact_lines(padded, WINDOW - end + sizeof text - 1, wanted);
+    }
+    redact_lines("", 0, "");
+    redact_lines("\n", 1, "\n");
+}
+
+/* Its time is the file's. */
+static void a_file_comes_out_as_old_as_it_was(void **state)
+{
+    const struct timespec times[] = {{.tv_sec = 1600000000}, {.tv_sec = 1600000000}};
+    const hb_pack_options options = replacing();
+    struct stat st;
+    (void)state;
+    put_file("a.txt", "text");
+    assert_int_equal(utimensat(AT_FDCWD, in_dir("a.txt"), times, 0), 0);
+    assert_string_equal(packed((const char *[]){in_dir("a.txt")}, 1, &options), "a.txt");
+    assert_int_equal(hb_unpack(in_dir("made.hbpack"), in_dir("out"), NULL, NULL), HB_OK);
+    assert_int_equal(stat(in_dir("out/a.txt"), &st), 0);
+    assert_int_equal(st.st_mtim.tv_sec, 1600000000);
+}
+
 /* Names that zip files can't have are refused, and only these. */
 static void names_of_members_have_a_length(void **state)
 {
@@ -766,6 +846,9 @@ int main(void)
         IN_DIR(a_report_tells_what_was_found),
         IN_DIR(json_keeps_all_else),
         IN_DIR(json_is_the_same_wherever_a_window_ends),
+        IN_DIR(json_members_tell_of_their_values),
+        IN_DIR(lines_are_the_same_wherever_a_window_ends),
+        IN_DIR(a_file_comes_out_as_old_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
