@@ -85,6 +85,7 @@ static void what_tells_too_much_is_replaced(void **state)
         /* by chance */
         {"", "x aG9K3mQz7TpL4wXv9RbN2sYd y", "x secret-1 y"},
         {"", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "secret-1"},
+        {"a_value_of_another_name", "aB1cD2eF3gH4iJ5kL6mN", "secret-1"},
         {"", "aB1cD2eF3gH4iJ5kL6mN", "secret-1"},             /* 20 letters */
         {"", "aB1cD2eF3gH4aB1cD2eF3gH4", "secret-1"},         /* 3.58 bits a letter */
         {"", "abcDefGhijklmnOpqrS12", "secret-1"},            /* 8 changes in 21 */
@@ -352,6 +353,12 @@ static void directories_have_a_form(void **state)
         {"", "/a dir/b.py(12): f", "dir-1/b.py(12): f"},
         {"", "/a/b c/d.py(x): f", "dir-1/b c/d.py(x): f"},
         {"", "in /a dir/b.py(12): f", "in /a dir/b.py(12): f"},
+        {"", "/a/b.py(12: f", "dir-1/b.py(12: f"},
+        {"", "/a b/c.py(12):", "dir-1/c.py(12):"},
+        {"", "/a b/c.py(): f", "/a b/c.py(): f"},
+        {"", "/a b/c.py(1)-f", "/a b/c.py(1)-f"},
+        {"", "/a b\n/c/d.py(1): f", "/a b\ndir-1/d.py(1): f"},
+        {"", "~x/a/b", "~x/a/b"},
         {"", "D:\\a\\b", "dir-1\\b"},
         {"", "D:/a/b", "dir-1/b"},
         {"", "D:\\a", "D:\\a"},
