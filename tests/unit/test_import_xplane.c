@@ -31,6 +31,49 @@ static void a_real_one(void **state)
     hb_import_close(import);
 }
 
+/* XLA of 2026 on CUDA, where a call is called as the kernel that it launches. */
+static void calls_steps_and_fills_of_xla_on_cuda(void **state)
+{
+    (void)state;
+    hb_import *import = import_with(TEST_DATA "/jax_h100.xplane.pb.gz", NULL);
+    const hb_imported *p = hb_import_get(import, 0);
+    char *text = written_text(import, 0);
+    assert_string_equal(p->format, "XPlane");
+    assert_int_equal(p->kernels, 79);
+    assert_int_equal(p->copies, 50);
+    assert_int_equal(p->linked, 129);
+    assert_int_equal(p->calls, 174);
+    assert_int_equal(count_in(text, "\"name\": \"Memset (Device)\""), 32);
+    assert_int_equal(count_in(text, "\"cat\": \"gpu_memcpy\""), 18);
+    assert_int_equal(note_of(p, "NO_REGISTERS"), 0);
+    assert_int_equal(note_of(p, "NO_GRID"), 0);
+    HAS(text, "\"registers per thread\": 168");
+    HAS(text, "\"name\": \"NVIDIA H100 80GB HBM3\"");
+    HAS(text, "\"warpSize\": 32");
+    /* Steps of jax.profiler.StepTraceAnnotation, whole, beside the ranges that they were. */
+    assert_string_equal(p->steps, "the program's own");
+    for (int i = 0; i < 4; i++) {
+        char step[80];
+        snprintf(step, sizeof step, "\"user_annotation\",\n    \"name\": \"ProfilerStep#%d\"", i);
+        assert_int_equal(count_in(text, step), 1);
+    }
+    assert_int_equal(count_in(text, "\"name\": \"train\""), 4);
+    free(text);
+    hb_import_close(import);
+}
+
+/* It lies beside what is read. */
+static void the_trace_viewers_json_is_refused_with_a_cure(void **state)
+{
+    (void)state;
+    import_refused(keep_text("vm.trace.json",
+                             "{\"displayTimeUnit\":\"ns\",\"metadata\":{\"highres-ticks\":true},"
+                             "\"traceEvents\":[{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\","
+                             "\"args\":{\"name\":\"/device:GPU:0\"}},{\"ph\":\"X\",\"pid\":1,"
+                             "\"tid\":14,\"ts\":1.5,\"dur\":2,\"name\":\"gemm\"},{}]}"),
+                   HB_ERROR_FORMAT, "the .xplane.pb beside it is read");
+}
+
 static void cut_off_anywhere(void **state)
 {
     (void)state;
@@ -53,6 +96,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(a_real_one),
+        IN_DIR(calls_steps_and_fills_of_xla_on_cuda),
+        IN_DIR(the_trace_viewers_json_is_refused_with_a_cure),
         IN_DIR(cut_off_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,14 @@ static bool is_zstd(const hb_import_probe *probe)
     return hb_begins_as_zstd(probe->head, probe->size);
 }
 
+/* Of JAX and TensorFlow: Chrome's JSON without categories. */
+static bool is_xla_viewer(const hb_import_probe *probe)
+{
+    hb_str head = {probe->head, (uint32_t)probe->size};
+    return probe->head[0] == '{' && hb_str_has(head, "\"highres-ticks\"") &&
+           (hb_str_has(head, "\"/host:CPU\"") || hb_str_has(head, "\"/device:"));
+}
+
 static bool is_tracy(const hb_import_probe *probe)
 {
     return begins(probe, "tlZ\4", 4) || begins(probe, "tZst", 4) || begins(probe, "tr\xfdP", 4);
@@ -67,6 +75,8 @@ static const hb_import_format formats[] = {
      "them"},
     {"XPlane", hb_xplane_probe, hb_xplane_open, NULL},
     {"Perfetto", hb_perfetto_probe, hb_perfetto_open, NULL},
+    {"XLA's trace viewer", is_xla_viewer, NULL,
+     "what XLA's trace viewer shows, without what is behind it: the .xplane.pb beside it is read"},
     {"zstd", is_zstd, NULL,
      "compressed by zstd, and there is no libzstd.so.1: install it (Debian: libzstd1), or unpack "
      "the file by zstd -d"},
