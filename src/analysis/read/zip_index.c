@@ -30,14 +30,15 @@ static hb_result unread(int error, const char *path, const char *what)
     return error ? hb_fail_file(error, "read", path) : damaged(path, what);
 }
 
-/* False with errno, which is 0 at the end of the file. */
+/* Leaves errno 0 but for what reading met: a file that ends is no error. */
 static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 {
     char *p = to;
+    errno = 0;
     while (size) {
         ssize_t n = pread(fd, p, size, (off_t)offset);
-        if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = 0;
+        if (n >= 0 || errno == EINTR) errno = 0;
+        if (n < 0 && !errno) continue;
         if (n <= 0) return false;
         p += n;
         size -= (size_t)n;
