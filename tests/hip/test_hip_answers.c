@@ -370,7 +370,8 @@ static int name_error, size_error, place_error, properties_error;
 
 static int tell_number(int *value, int attribute, int device)
 {
-    *value = attribute + 100 * device;
+    bool no = attribute == hipDeviceAttributeIntegrated && device == 1;
+    *value = no ? 0 : attribute + 100 * device;
     return attribute == hipDeviceAttributeWarpSize && device == 1 ? UNKNOWN_VALUE : 0;
 }
 
@@ -420,6 +421,7 @@ static void a_device_is_described_by_the_headers_attributes(void **state)
     hb_hip hip = hip_of_devices();
     assert_true(hb_hip_device_get(&hip, 0, &d));
     assert_string_equal(d.name, "device 0");
+    assert_string_equal(d.arch, "gfx90a:sramecc+:xnack-");
     assert_string_equal(d.pci, "0000:c1:00.0");
     assert_true(d.total_global_mem == (uint64_t)64 << 30);
     assert_int_equal(d.compute_major, hipDeviceAttributeComputeCapabilityMajor);
@@ -437,6 +439,7 @@ static void a_device_is_described_by_the_headers_attributes(void **state)
     assert_true(d.integrated);
     assert_true(hb_hip_device_get(&hip, 1, &d));
     assert_int_equal(d.warp_size, 0); /* which it can't tell */
+    assert_false(d.integrated);
     assert_int_equal(d.num_cus, 100 + hipDeviceAttributeMultiprocessorCount);
 }
 

@@ -66,7 +66,7 @@ static int begin_session(void **state)
 
 static void assert_noted(const char *note)
 {
-    hb_hook_activities_note(&(hb_hip){.release = 702});
+    hb_hook_activities_note(&(hb_hip){.release = 799});
     cJSON *trace = capture_stop(prof);
     char *notes = cJSON_PrintUnformatted(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
     if (note ? !notes || !strstr(notes, note) : notes != NULL)
@@ -89,7 +89,7 @@ static void reports_that_make_no_sense_are_left_out_and_counted(void **state)
     assert_false(is_sound(&a));
     a.op = BARRIER;
     assert_true(is_sound(&a));
-    assert_noted("3 records of device work from HIP 7.2 made no sense and were left out");
+    assert_noted("3 records of device work from HIP 7.99 made no sense and were left out");
 }
 
 static void work_began_within_an_hour_and_has_ended(void **state)
@@ -110,7 +110,7 @@ static void work_began_within_an_hour_and_has_ended(void **state)
     a = activity(DISPATCH, HB_HOOK_KERNEL);
     a.begin_ns = boottime() + 60 * SECOND;
     assert_false(is_sound(&a));
-    assert_noted("3 records of device work from HIP 7.2 made no sense and were left out");
+    assert_noted("3 records of device work from HIP 7.99 made no sense and were left out");
 }
 
 static void one_that_makes_no_sense_is_one(void **state)
@@ -119,7 +119,7 @@ static void one_that_makes_no_sense_is_one(void **state)
     hb_hook_activity a = activity(DISPATCH, HB_HOOK_KERNEL);
     a.domain = 1;
     assert_false(is_sound(&a));
-    assert_noted("1 record of device work from HIP 7.2 made no sense and was left out");
+    assert_noted("1 record of device work from HIP 7.99 made no sense and was left out");
 }
 
 static void what_is_told_twice_is_there_once(void **state)
@@ -143,7 +143,15 @@ static void what_is_told_twice_is_there_once(void **state)
     assert_true(is_sound(&a) && is_sound(&a));
     a = activity(BARRIER, A_MARKER);
     assert_true(is_sound(&a) && is_sound(&a));
-    assert_noted("1 record of device work came a second time from HIP 7.2: shown once");
+    assert_noted("1 record of device work came a second time from HIP 7.99: shown once");
+}
+
+static int64_t lasts(uint32_t op, uint32_t kind, int64_t ns)
+{
+    hb_hook_activity a = activity(op, kind);
+    a.end_ns = a.begin_ns + (uint64_t)ns;
+    hb_record_work w = hb_hook_work(&a, 1);
+    return w.end_ns - w.begin_ns;
 }
 
 static void a_session_without_odd_reports_has_no_note(void **state)
@@ -152,8 +160,12 @@ static void a_session_without_odd_reports_has_no_note(void **state)
     hb_hook_activity a = activity(COPY, HTOD);
     a.domain = 1;
     assert_false(is_sound(&a));
-    hb_hook_activities_start(); /* it was another's */
     a.domain = 2;
+    assert_true(is_sound(&a));
+    assert_false(is_sound(&a));
+    assert_int_equal(lasts(DISPATCH, HB_HOOK_KERNEL, -10), 0);
+    hb_hook_activities_start(); /* that was another's */
+    a = activity(COPY, HTOD);
     assert_true(is_sound(&a));
     assert_noted(NULL);
 }
@@ -196,14 +208,6 @@ static void reports_become_work_of_their_command(void **state)
     }
 }
 
-static int64_t lasts(uint32_t op, uint32_t kind, int64_t ns)
-{
-    hb_hook_activity a = activity(op, kind);
-    a.end_ns = a.begin_ns + (uint64_t)ns;
-    hb_record_work w = hb_hook_work(&a, 1);
-    return w.end_ns - w.begin_ns;
-}
-
 static void work_that_ended_before_it_began_has_no_duration(void **state)
 {
     (void)state;
@@ -212,8 +216,9 @@ static void work_that_ended_before_it_began_has_no_duration(void **state)
     assert_int_equal(lasts(DISPATCH, HB_HOOK_KERNEL, 1), 1);
     assert_int_equal(lasts(COPY, HTOD, 0), 0); /* and this is not */
     assert_int_equal(lasts(COPY, HTOD, 1), 1);
+    assert_int_equal(lasts(COPY, HTOD, 5), 5);
     assert_int_equal(lasts(BARRIER, A_MARKER, -10), -10); /* not shown */
-    assert_noted("HIP 7.2 told of 2 pieces of device work that ended before they began: shown "
+    assert_noted("HIP 7.99 told of 2 pieces of device work that ended before they began: shown "
                  "without duration");
 }
 
@@ -221,7 +226,7 @@ static void one_that_ended_before_it_began_is_one(void **state)
 {
     (void)state;
     assert_int_equal(lasts(COPY, DTOD, -1), 0);
-    assert_noted("HIP 7.2 told of 1 piece of device work that ended before it began: shown "
+    assert_noted("HIP 7.99 told of 1 piece of device work that ended before it began: shown "
                  "without duration");
 }
 
@@ -293,6 +298,7 @@ static void hips_devices_are_found_by_their_place(void **state)
     (void)state;
     hb_hip hip = {.device_get_pci_bus_id = tell_place};
     num_agents = 0;
+    add_agent(A_GPU, 0, 0x10 << 8);
     add_agent(A_CPU, 0, 0x75 << 8);
     add_agent(A_GPU, 0, 0x75 << 8);
     add_agent(A_GPU, 0, 0x75 << 8 | 3 << 3 | 1);
@@ -306,13 +312,15 @@ static void hips_devices_are_found_by_their_place(void **state)
     places[4] = "0000:76:00.0";
     places[5] = "nowhere";
     places[6] = "0000:75:03.0"; /* one more than there are */
-    assert_int_equal(hb_rocp_node_of_device(&hip, 0), 12);
-    assert_int_equal(hb_rocp_node_of_device(&hip, 1), 14);
-    assert_int_equal(hb_rocp_node_of_device(&hip, 2), 13);
-    assert_int_equal(hb_rocp_node_of_device(&hip, 3), 11);
+    places[7] = "0000:10:00.0";
+    assert_int_equal(hb_rocp_node_of_device(&hip, 0), 13);
+    assert_int_equal(hb_rocp_node_of_device(&hip, 1), 15);
+    assert_int_equal(hb_rocp_node_of_device(&hip, 2), 14);
+    assert_int_equal(hb_rocp_node_of_device(&hip, 3), 12);
     assert_int_equal(hb_rocp_node_of_device(&hip, 4), -1);
     assert_int_equal(hb_rocp_node_of_device(&hip, 5), -1);
     assert_int_equal(hb_rocp_node_of_device(&hip, 6), -1);
+    assert_int_equal(hb_rocp_node_of_device(&hip, 7), 10);
     place_error = UNKNOWN_VALUE;
     assert_int_equal(hb_rocp_node_of_device(&hip, 0), -1);
     place_error = 0;
@@ -355,6 +363,7 @@ static void announced_kernels_are_known_by_their_number(void **state)
     announce(2, ".kd", 10);
     announce(3, "__amd_rocclr_copyBuffer.kd", 10);
     announce(4, NULL, 10);
+    announce(5, "k.kd", 10);
     announce(1024, "of_another_page", 10);
     announce(MOST_KERNELS - 1, "last.kd", 10);
     announce(MOST_KERNELS, "beyond.kd", 10);
@@ -364,8 +373,10 @@ static void announced_kernels_are_known_by_their_number(void **state)
     assert_kernel(2, ".kd", 10, false);
     assert_kernel(3, "__amd_rocclr_copyBuffer", 10, true);
     assert_kernel(4, NULL, 10, false);
+    assert_kernel(5, "k", 10, false);
     assert_kernel(1024, "of_another_page", 10, false);
     assert_kernel(MOST_KERNELS - 1, "last", 10, false);
+    assert_kernel(MOST_KERNELS, NULL, HB_REGISTERS_UNKNOWN, false);
 }
 
 static void what_was_not_announced_of_a_kernel_is_unknown(void **state)
@@ -601,7 +612,7 @@ static void set_patience(const char *text)
 static void patience_is_set_in_seconds(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"-1", "3x", "long"};
+    static const char *const wrong[] = {"-1", "3x", "1a", "long"};
     assert_int_equal(hb_synchronize_setting_ms(), 30000);
     set_patience("3");
     assert_int_equal(hb_synchronize_setting_ms(), 3000);
@@ -697,28 +708,30 @@ static void busy_devices_are_waited_for_as_long_as_is_set(void **state)
 {
     (void)state;
     static const hb_late_wants none, missing = {.missing = 1};
-    set_patience("7");
+    set_patience("1000");
     hb_busy_streams_forget();
     hb_synchronize_begin(&with_streams);
     assert_int_equal(hb_synchronize_patience_ms(), 0); /* no stream has work */
     atomic_store(&answer, NOT_READY);
     hb_busy_streams_add(0x100, 2);
+    hb_busy_streams_add_unknown(6); /* for which its turn does not come */
     hb_synchronize_begin(&with_streams);
-    assert_int_equal(hb_synchronize_patience_ms(), 7000);
+    assert_int_equal(hb_synchronize_patience_ms(), 1000000);
     assert_false(waits(&none, 0));
     begin_to_hear();
     assert_true(waits(&missing, 1999));
     assert_false(was_said("waiting for GPUs"));
     begin_to_hear();
     assert_true(waits(&missing, 2000));
-    assert_true(was_said("waiting for GPUs: 1 piece of their work is not reported yet; at most 7 s "
-                         "after each report (HIPBOARD_GPU_PATIENCE; said once)"));
+    assert_true(
+        was_said("waiting for GPUs: 1 piece of their work is not reported yet; at most 1000 s "
+                 "after each report (HIPBOARD_GPU_PATIENCE; said once)"));
     begin_to_hear();
     assert_true(waits(&missing, 2000));
     assert_false(was_said("waiting for GPUs"));
-    assert_true(waits(&missing, 6999));
-    assert_int_equal(hb_synchronize_patience_ms(), 7000);
-    assert_false(waits(&missing, 7000));
+    assert_true(waits(&missing, 999999));
+    assert_int_equal(hb_synchronize_patience_ms(), 1000000);
+    assert_false(waits(&missing, 1000000));
     assert_int_equal(hb_synchronize_patience_ms(), 0); /* given up */
     await_end();
     assert_int_equal(atomic_load(&times_synchronized), 0);
@@ -743,6 +756,31 @@ static void devices_are_waited_for_anew_after_one_was_given_up(void **state)
     await_end();
     hb_synchronize_after_fork();
     assert_int_equal(hb_synchronize_patience_ms(), 0);
+}
+
+static _Atomic int streams_synchronized;
+
+static int synchronize_stream(void *stream)
+{
+    assert_ptr_equal(stream, (void *)0x100);
+    atomic_fetch_add(&streams_synchronized, 1);
+    return 0;
+}
+
+/* It reports work to who waits for it. */
+static void since_hip_7_streams_that_are_done_are_waited_for(void **state)
+{
+    (void)state;
+    static hb_hip hip;
+    hip = with_streams;
+    hip.release = 700;
+    hip.stream_synchronize = synchronize_stream;
+    hb_busy_streams_forget();
+    atomic_store(&answer, 0);
+    hb_busy_streams_add(0x100, 2);
+    hb_synchronize_begin(&hip);
+    await_end();
+    assert_int_equal(atomic_load(&streams_synchronized), 1);
 }
 
 static void devices_whose_streams_are_not_known_are_waited_for_whole(void **state)
@@ -813,6 +851,7 @@ int main(void)
         cmocka_unit_test(idle_devices_are_waited_for_by_what_may_come),
         cmocka_unit_test(busy_devices_are_waited_for_as_long_as_is_set),
         cmocka_unit_test(devices_are_waited_for_anew_after_one_was_given_up),
+        cmocka_unit_test(since_hip_7_streams_that_are_done_are_waited_for),
         cmocka_unit_test(devices_whose_streams_are_not_known_are_waited_for_whole),
         cmocka_unit_test(a_runtime_that_can_not_be_asked_is_not_waited_for),
     };

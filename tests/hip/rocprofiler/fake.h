@@ -62,6 +62,9 @@ FAKE_API void *fake_load(const fake_symbol *symbol);
  * tells. */
 FAKE_API void fake_next_launch(const fake_dispatch *dispatch);
 
+/** The calling thread's next hipDeviceSynchronize() calls this, which need not return. */
+FAKE_API void fake_in_next_wait(void (*what)(void));
+
 /** A kernel that the runtime runs by itself, in no call. */
 FAKE_API void fake_run(const fake_dispatch *dispatch);
 

@@ -220,8 +220,24 @@ static void call_back(uint64_t number, uint32_t kind, int32_t operation, uint32_
     }
 }
 
+/* The code that a kernel is in, to who asks for all that is told of code: its number lies where a
+ * kernel's does. */
+static void report_object(const fake_symbol *s)
+{
+    for (uint64_t c = 1; c <= sdk.num_contexts; c++) {
+        _Alignas(8) char r[128] = "";
+        uint64_t data = 0;
+        if (!wants(&sdk.contexts[c], CODE_OBJECT, OBJECT_LOAD)) continue;
+        fake_put64(r, 0, sizeof r);
+        fake_put64(r, 8, s->kernel_id);
+        fake_put_pointer(r, 24, "file:///kernels.co");
+        call_back(c, CODE_OBJECT, OBJECT_LOAD, ENTER, 0, r, &data);
+    }
+}
+
 static void report_symbol(const fake_symbol *s)
 {
+    report_object(s);
     for (uint64_t c = 1; c <= sdk.num_contexts; c++) {
         _Alignas(8) char r[88] = "";
         uint64_t data = 0;

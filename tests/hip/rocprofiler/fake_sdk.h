@@ -14,7 +14,7 @@
 enum { OK = 0, ERROR = 1, LOCKED = 16 };
 enum { HIP_RUNTIME_API = 5, CODE_OBJECT = 10, RCCL_API = 14 }; /* kinds of callbacks */
 enum { MEMORY_COPY = 10, KERNEL_DISPATCH = 11 };               /* of buffered records */
-enum { ENTER = 1, EXIT = 2, SYMBOL_REGISTER = 2, COMPLETE = 2 };
+enum { ENTER = 1, EXIT = 2, OBJECT_LOAD = 1, SYMBOL_REGISTER = 2, COMPLETE = 2 };
 enum { MAX_CONTEXTS = 16, MAX_BUFFERS = 8, MAX_CLIENTS = 2, KINDS = 32 };
 
 typedef struct id {

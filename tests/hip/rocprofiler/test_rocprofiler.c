@@ -521,6 +521,34 @@ static void times_of_another_clock_are_set_right(void **state)
     cJSON_Delete(trace);
 }
 
+/* As a signal's handler may. */
+static jmp_buf before_call;
+
+static void jump_out(void)
+{
+    longjmp(before_call, 1);
+}
+
+/* Calls whose end never comes are not in the way of those that follow. */
+static void calls_that_are_jumped_out_of_are_over(void **state)
+{
+    (void)state;
+    static volatile int jumps;
+    enum { JUMPS = 20 };
+    hb_profiler *volatile prof = capture_start(0);
+    void *volatile kernel = fake_load(&vadd);
+    for (jumps = 0; jumps < JUMPS; jumps++) {
+        fake_in_next_wait(jump_out);
+        if (setjmp(before_call) == 0) HIP_OK(hipDeviceSynchronize());
+    }
+    HIP_OK(launch_by_host(kernel, 1, 0, NULL));
+    cJSON *trace = stop(prof);
+    const cJSON *e = nth_event(trace, "kernel", NULL, 0);
+    assert_string_equal(text_of(call_of(trace, e), "name"), "hipLaunchKernel");
+    assert_int_equal(count_events(trace, "Runtime", "hipLaunchKernel"), 1);
+    cJSON_Delete(trace);
+}
+
 /* ---- what is missing is said ---- */
 
 static void losses_are_counted(void **state)
@@ -643,6 +671,7 @@ static const scenario scenarios[] = {
     SCENARIO(nothing_is_recorded_between_sessions, "FAKE_ROCPROFILER_VERSION=0.4.0"),
     SCENARIO(hip_may_start_between_profiler_and_recording),
     SCENARIO(times_of_another_clock_are_set_right, "FAKE_ROCPROFILER_AHEAD=3600"),
+    SCENARIO(calls_that_are_jumped_out_of_are_over),
     SCENARIO(losses_are_counted, "FAKE_ROCPROFILER_DROPS=10"),
     SCENARIO(a_wrong_version_is_refused, "FAKE_ROCPROFILER_VERSION=2.0.0"),
     SCENARIO(an_unreleased_version_is_refused, "FAKE_ROCPROFILER_VERSION=0.7.0"),
