@@ -66,7 +66,7 @@ static int begin_session(void **state)
 
 static void assert_noted(const char *note)
 {
-    hb_hook_activities_note(&(hb_hip){.release = 799});
+    hb_hook_activities_note(&(hb_hip){.release = 8887});
     cJSON *trace = capture_stop(prof);
     char *notes = cJSON_PrintUnformatted(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
     if (note ? !notes || !strstr(notes, note) : notes != NULL)
@@ -89,7 +89,7 @@ static void reports_that_make_no_sense_are_left_out_and_counted(void **state)
     assert_false(is_sound(&a));
     a.op = BARRIER;
     assert_true(is_sound(&a));
-    assert_noted("3 records of device work from HIP 7.99 made no sense and were left out");
+    assert_noted("3 records of device work from HIP 88.87 made no sense and were left out");
 }
 
 static void work_began_within_an_hour_and_has_ended(void **state)
@@ -110,7 +110,7 @@ static void work_began_within_an_hour_and_has_ended(void **state)
     a = activity(DISPATCH, HB_HOOK_KERNEL);
     a.begin_ns = boottime() + 60 * SECOND;
     assert_false(is_sound(&a));
-    assert_noted("3 records of device work from HIP 7.99 made no sense and were left out");
+    assert_noted("3 records of device work from HIP 88.87 made no sense and were left out");
 }
 
 static void one_that_makes_no_sense_is_one(void **state)
@@ -119,7 +119,7 @@ static void one_that_makes_no_sense_is_one(void **state)
     hb_hook_activity a = activity(DISPATCH, HB_HOOK_KERNEL);
     a.domain = 1;
     assert_false(is_sound(&a));
-    assert_noted("1 record of device work from HIP 7.99 made no sense and was left out");
+    assert_noted("1 record of device work from HIP 88.87 made no sense and was left out");
 }
 
 static void what_is_told_twice_is_there_once(void **state)
@@ -143,7 +143,7 @@ static void what_is_told_twice_is_there_once(void **state)
     assert_true(is_sound(&a) && is_sound(&a));
     a = activity(BARRIER, A_MARKER);
     assert_true(is_sound(&a) && is_sound(&a));
-    assert_noted("1 record of device work came a second time from HIP 7.99: shown once");
+    assert_noted("1 record of device work came a second time from HIP 88.87: shown once");
 }
 
 static int64_t lasts(uint32_t op, uint32_t kind, int64_t ns)
@@ -212,13 +212,14 @@ static void work_that_ended_before_it_began_has_no_duration(void **state)
 {
     (void)state;
     assert_int_equal(lasts(DISPATCH, HB_HOOK_KERNEL, -10), 0);
-    assert_int_equal(lasts(DISPATCH, HB_HOOK_KERNEL, 0), 0); /* which is possible */
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(lasts(DISPATCH, HB_HOOK_KERNEL, 0), 0); /* which is possible */
     assert_int_equal(lasts(DISPATCH, HB_HOOK_KERNEL, 1), 1);
     assert_int_equal(lasts(COPY, HTOD, 0), 0); /* and this is not */
     assert_int_equal(lasts(COPY, HTOD, 1), 1);
     assert_int_equal(lasts(COPY, HTOD, 5), 5);
     assert_int_equal(lasts(BARRIER, A_MARKER, -10), -10); /* not shown */
-    assert_noted("HIP 7.99 told of 2 pieces of device work that ended before they began: shown "
+    assert_noted("HIP 88.87 told of 2 pieces of device work that ended before they began: shown "
                  "without duration");
 }
 
@@ -226,7 +227,7 @@ static void one_that_ended_before_it_began_is_one(void **state)
 {
     (void)state;
     assert_int_equal(lasts(COPY, DTOD, -1), 0);
-    assert_noted("HIP 7.99 told of 1 piece of device work that ended before it began: shown "
+    assert_noted("HIP 88.87 told of 1 piece of device work that ended before it began: shown "
                  "without duration");
 }
 
