@@ -5,6 +5,7 @@
  */
 #include "operators/operator_calls.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,22 +26,25 @@
 
 static hb_profiler *prof;
 
-/* Of the tables in a list, to which `lines` are added as one more; without a list no operators are
+/* Of the tables in a list, and of `lines`, which become one more; without both no operators are
  * recorded. */
 static void begin(const char *list, const char *lines)
 {
-    char table[300], all[400];
+    static int tables;
+    char table[300] = "", all[400];
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-    snprintf(table, sizeof table, "%s/own.ops", dir);
-    FILE *file = fopen(table, "w");
-    assert_non_null(file);
-    fputs(lines, file);
-    fclose(file);
-    snprintf(all, sizeof all, "%s%s%s", list ? list : "", list && *list ? ":" : "", table);
+    if (*lines) {
+        snprintf(table, sizeof table, "%s/%d.ops", dir, ++tables);
+        FILE *file = fopen(table, "w");
+        assert_non_null(file);
+        fputs(lines, file);
+        fclose(file);
+    }
+    snprintf(all, sizeof all, "%s%s%s", list, *list && *lines ? ":" : "", table);
     o.activities = HB_ACTIVITY_CPU;
     o.spool_dir = "";
     o.profile_memory = o.record_shapes = o.with_flops = true;
-    o.operators = list ? all : NULL;
+    o.operators = *all ? all : NULL;
     prof = hb_profiler_create(&o);
     assert_non_null(prof);
     assert_int_equal(hb_profiler_start(prof), HB_OK);
@@ -305,6 +309,7 @@ static void calls_are_counted_and_have_their_elements(void **state)
     nccl.receive(NULL, 5, INT, 3, one, NULL);
     reduce_some(9, one);
     nccl.receive(NULL, 5, INT, RANKS, one, NULL); /* there is no such rank */
+    nccl.send(NULL, 3, INT, 0, one, NULL);
     cJSON *trace = end();
     expect(trace, "ncclAllReduce", 0, 7, 7, 1);
     expect(trace, "ncclAllGather", 0, 10, 10 * RANKS, 2);
@@ -319,6 +324,7 @@ static void calls_are_counted_and_have_their_elements(void **state)
     assert_true(number(sent, "bytes") == 12 && number(got, "bytes") == 20);
     assert_true(number(sent, "Seq") == -1 && number(got, "Seq") == -1);
     assert_true(number(args_of(trace, "ncclRecv", 1), "Src Rank") == -1);
+    assert_true(number(args_of(trace, "ncclSend", 1), "Dst Rank") == 0);
     assert_true(
         cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetObjectItem(trace, "hipboard_rccl"), "recorded")));
     cJSON_Delete(trace);
@@ -342,6 +348,7 @@ static void a_group_is_the_sum_of_its_calls(void **state)
     nccl.gather(NULL, NULL, 10, FLOAT, one, NULL);
     nccl.end();
     nccl.send(NULL, 3, FLOAT, 2, one, NULL);
+    nccl.receive(NULL, 6, FLOAT, 2, one, NULL);
     nccl.end();
     nccl.begin(); /* of two types */
     reduce_some(2, one);
@@ -359,9 +366,9 @@ static void a_group_is_the_sum_of_its_calls(void **state)
     while (number(args_of(trace, name, n), "bytes") < 0) /* nothing was in it */
         n++;
     assert_int_equal(n, 1);
-    expect(trace, name, 1, 7 + 10 + 3, 7 + 10 * RANKS, 3);
+    expect(trace, name, 1, 7 + 10 + 3, 7 + 10 * RANKS + 6, 3);
     assert_string_equal(group_of(trace, name, 1), of_one);
-    assert_true(number(args_of(trace, name, 1), "bytes") == 4 * (7 + 10 * RANKS + 3));
+    assert_true(number(args_of(trace, name, 1), "bytes") == 4 * (7 + 10 * RANKS + 3 + 6));
     assert_true(number(args_of(trace, name, 1), "Dst Rank") == -1);
     expect(trace, name, 2, -1, -1, 5);
     assert_true(number(args_of(trace, name, 2), "bytes") == 4 * (2 + 2 * RANKS));
@@ -373,6 +380,7 @@ static void a_group_is_the_sum_of_its_calls(void **state)
     assert_int_equal(count_of(trace, name), 4);
     assert_int_equal(count_of(trace, "ncclAllReduce"), 6);
     assert_int_equal(count_of(trace, "ncclSend"), 1);
+    assert_int_equal(count_of(trace, "ncclRecv"), 1);
     cJSON_Delete(trace);
 }
 
@@ -504,7 +512,7 @@ static void calls_outside_of_sessions_are_counted_and_not_recorded(void **state)
     expect(trace, "ncclAllReduce", 0, 1, 1, 1);
     cJSON_Delete(trace);
     reduce_some(2, one);
-    begin(NULL, ""); /* one that wants no operators */
+    begin("", ""); /* one that wants no operators */
     reduce_some(3, one);
     trace = end();
     assert_null(event_of(trace, "ncclAllReduce", 0));
@@ -518,6 +526,403 @@ static void calls_outside_of_sessions_are_counted_and_not_recorded(void **state)
     cJSON_Delete(trace);
 }
 
+/* ---- allocators ---- */
+
+static const char allocators[] =
+    "allocate_on | device:i bytes | | bytes | kind=memory device=device\n"
+    "allocate_to | to bytes       | | bytes | kind=memory make=to device=3\n"
+    "move_to     | at bytes       | | bytes | kind=memory make=ret forget=at\n"
+    "give_back   | at             | |       | kind=memory forget=at\n";
+
+static char *at_hand; /* what allocators return */
+
+static void *allocate_on(int device, size_t bytes)
+{
+    (void)device, (void)bytes;
+    return at_hand;
+}
+
+/* As hipError_t is returned: of the register the lower half counts. */
+static uint64_t allocate_to(void **to, size_t bytes)
+{
+    (void)bytes;
+    if (to) *to = at_hand;
+    return UINT64_C(0x700000000) | (uint32_t)result;
+}
+
+static void *move_to(void *at, size_t bytes)
+{
+    (void)at, (void)bytes;
+    return at_hand;
+}
+
+static void give_back(void *at)
+{
+    (void)at;
+}
+
+static void has_memory(const cJSON *trace, const char *name, int n, double bytes, int type,
+                       int device)
+{
+    const cJSON *args = args_of(trace, name, n);
+    assert_true(number(args, "Bytes") == bytes);
+    assert_true(number(args, "Device Type") == type);
+    assert_int_equal(cJSON_GetObjectItem(args, "Device Id")->valueint, device);
+}
+
+/* A negative device is none; what failed is told as such, and frees nothing. */
+static void memory_is_of_the_device_that_its_allocator_names(void **state)
+{
+    enum { CPU = 0, GPU = 1 };
+    static char memory[8];
+    void *to;
+    (void)state;
+    begin("", allocators);
+    __typeof__(&allocate_on) on = THROUGH(OPERATOR("allocate_on", allocate_on), allocate_on);
+    __typeof__(&allocate_to) out = THROUGH(OPERATOR("allocate_to", allocate_to), allocate_to);
+    __typeof__(&move_to) move = THROUGH(OPERATOR("move_to", move_to), move_to);
+    __typeof__(&give_back) release = THROUGH(OPERATOR("give_back", give_back), give_back);
+    for (int device = -1; device < 3; device++) {
+        at_hand = &memory[device + 1];
+        assert_ptr_equal(on(device, (size_t)(100 + device)), at_hand);
+    }
+    at_hand = &memory[4];
+    result = 0;
+    assert_int_equal(out(&to, 50), UINT64_C(0x700000000));
+    assert_ptr_equal(to, at_hand);
+    (void)out(NULL, 51);
+    result = 2;
+    (void)out(&to, 52);
+    result = 0;
+    on(1, 0);               /* nothing */
+    on(1, (size_t)1 << 62); /* what nobody has: no number at all */
+    release(NULL);
+    release(&memory[5]); /* nobody told of it */
+    at_hand = &memory[6];
+    assert_ptr_equal(move(&memory[0], 20), at_hand);
+    at_hand = NULL;
+    assert_null(move(&memory[6], 30)); /* it stays where it is */
+    release(&memory[2]);
+    release(&memory[6]);
+    release(&memory[6]);
+    cJSON *trace = end();
+    const char *seen = "[memory]", *failed = "[OutOfMemory]";
+    has_memory(trace, seen, 0, 99, CPU, -1);
+    has_memory(trace, seen, 1, 100, GPU, 0);
+    has_memory(trace, seen, 2, 101, GPU, 1);
+    has_memory(trace, seen, 3, 102, GPU, 2);
+    has_memory(trace, seen, 4, 50, GPU, 3);
+    has_memory(trace, seen, 5, -99, CPU, -1);
+    has_memory(trace, seen, 6, 20, CPU, -1);
+    has_memory(trace, seen, 7, -101, GPU, 1);
+    has_memory(trace, seen, 8, -20, CPU, -1);
+    assert_int_equal(count_of(trace, seen), 9);
+    has_memory(trace, failed, 0, 51, GPU, 3);
+    has_memory(trace, failed, 1, 52, GPU, 3);
+    has_memory(trace, failed, 2, 30, CPU, -1);
+    assert_int_equal(count_of(trace, failed), 3);
+    cJSON_Delete(trace);
+}
+
+/* ---- operators ---- */
+
+static int (*deeper)(int), (*deeper_still)(int);
+
+static int first(int n)
+{
+    return n ? deeper_still(n - 1) : 0;
+}
+
+static int second(int n)
+{
+    return n ? deeper(n - 1) : 0;
+}
+
+/* And all of them are over when they have returned. */
+static void of_calls_within_each_other_32_are_shown(void **state)
+{
+    enum { MOST = 32 };
+    (void)state;
+    begin("", "first | n:i\nsecond | n:i\n");
+    deeper = THROUGH(OPERATOR("first", first), first);
+    deeper_still = THROUGH(OPERATOR("second", second), second);
+    (void)deeper(MOST + 8);
+    (void)deeper(MOST - 2);
+    cJSON *trace = end();
+    assert_int_equal(count_of(trace, "first"), MOST / 2 + MOST / 2);
+    assert_int_equal(count_of(trace, "second"), MOST / 2 + MOST / 2 - 1);
+    const cJSON *inner = event_of(trace, "second", MOST / 2 - 1);
+    const cJSON *outer = event_of(trace, "first", MOST / 2);
+    assert_true(number(inner, "ts") + number(inner, "dur") <= number(outer, "ts"));
+    cJSON_Delete(trace);
+}
+
+static int around(int n)
+{
+    return deeper(n);
+}
+
+static void nothing_within_a_call_that_stands_alone_is_shown(void **state)
+{
+    (void)state;
+    begin("", "first | n:i\naround | n:i | | | alone\nhidden | n:i | | | kind=silent\n");
+    deeper = THROUGH(OPERATOR("first", first), first);
+    (void)THROUGH(OPERATOR("around", around), around)(0);
+    (void)THROUGH(OPERATOR("hidden", around), around)(0);
+    cJSON *trace = end();
+    assert_int_equal(count_of(trace, "around"), 1);
+    assert_int_equal(count_of(trace, "first"), 1);
+    assert_int_equal(count_of(trace, "hidden"), 0);
+    cJSON_Delete(trace);
+}
+
+/* A step within another one is a function like any, and the next one is a step again. */
+static void steps_within_steps_are_none(void **state)
+{
+    (void)state;
+    begin("", "around | n:i | | | kind=step\nfirst | n:i | | | kind=step\n");
+    deeper = THROUGH(OPERATOR("first", first), first);
+    __typeof__(&around) step = THROUGH(OPERATOR("around", around), around);
+    for (int i = 0; i < 2; i++)
+        (void)step(0);
+    (void)deeper(0);
+    cJSON *trace = end();
+    for (int i = 0; i < 4; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "ProfilerStep#%d", i);
+        assert_true(!event_of(trace, name, 0) == (i == 3));
+    }
+    assert_int_equal(count_of(trace, "first"), 2);
+    assert_int_equal(count_of(trace, "around"), 0);
+    cJSON_Delete(trace);
+}
+
+static int make_plan(int n, uint64_t *plan)
+{
+    (void)n;
+    if (plan) *plan = 0x4000;
+    return 0;
+}
+
+/* Of both ways to tell of what one is of. */
+static int use_plan(uint64_t plan)
+{
+    (void)plan;
+    return 0;
+}
+
+static int set_plan(uint64_t plan, int n)
+{
+    (void)plan, (void)n;
+    return 0;
+}
+
+static double flops_of(const cJSON *trace, const char *name, int n)
+{
+    return number(args_of(trace, name, n), "flops");
+}
+
+static void plans_are_remembered_until_they_are_forgotten(void **state)
+{
+    uint64_t plan;
+    (void)state;
+    begin("", "make_plan | n:i to | f32[n] | 10*n | make=to\nset_plan | plan n:i | f32[n] | 20*n | "
+              "made=plan\n"
+              "use_plan | plan | | | use=plan\ndrop_plan | plan | | | forget=plan\n");
+    __typeof__(&make_plan) make = THROUGH(OPERATOR("make_plan", make_plan), make_plan);
+    __typeof__(&set_plan) set = THROUGH(OPERATOR("set_plan", set_plan), set_plan);
+    __typeof__(&use_plan) use = THROUGH(OPERATOR("use_plan", use_plan), use_plan);
+    __typeof__(&use_plan) forget = THROUGH(OPERATOR("drop_plan", use_plan), use_plan);
+    use(0x4000);
+    make(3, &plan);
+    make(9, NULL); /* nobody can know which one that is */
+    use(plan);
+    set(plan, 5);
+    use(plan);
+    set(0x5000, 7);
+    use(plan);
+    use(0x5000);
+    forget(plan);
+    use(plan);
+    use(0x5000);
+    cJSON *trace = end();
+    static const double flops[] = {-1, 30, 100, 100, 140, -1, 140};
+    for (int i = 0; i < (int)HB_ARRAY_LEN(flops); i++)
+        assert_true(flops_of(trace, "use_plan", i) == flops[i]);
+    assert_true(flops_of(trace, "make_plan", 0) == -1 && flops_of(trace, "set_plan", 0) == -1);
+    cJSON_Delete(trace);
+}
+
+/* ---- oneDNN ---- */
+
+static int dnnl_kind, dnnl_fails;
+
+static int primitive_desc(uint64_t primitive, const void **desc)
+{
+    (void)primitive;
+    *desc = &dnnl_kind;
+    return dnnl_fails;
+}
+
+static int query(const void *desc, int what, int index, void *to)
+{
+    (void)desc, (void)what, (void)index;
+    memcpy(to, &dnnl_kind, sizeof dnnl_kind);
+    return 0;
+}
+
+static int execute(uint64_t primitive, uint64_t stream, int n, const void *args)
+{
+    (void)primitive, (void)stream, (void)n, (void)args;
+    return 0;
+}
+
+static void primitives_have_their_kinds_names_or_the_functions(void **state)
+{
+    (void)state;
+    begin("libraries", "");
+    hb_operator *o = OPERATOR("dnnl_primitive_execute", execute);
+    o->describers = (hb_describers){.primitive_desc = primitive_desc, .query = query};
+    __typeof__(&execute) run = THROUGH(o, execute);
+    for (dnnl_fails = 0; dnnl_fails < 2; dnnl_fails++)
+        for (int i = 0; i < 2; i++)
+            for (dnnl_kind = 4; dnnl_kind < 7; dnnl_kind++)
+                run(7, 0, 0, NULL);
+    cJSON *trace = end();
+    assert_int_equal(count_of(trace, "dnnl_sum"), 2);
+    assert_int_equal(count_of(trace, "dnnl_convolution"), 2);
+    assert_int_equal(count_of(trace, "dnnl_deconvolution"), 2);
+    assert_int_equal(count_of(trace, "dnnl_primitive_execute"), 6);
+    cJSON_Delete(trace);
+}
+
+/* ---- ranges that libraries tell of their calls in ---- */
+
+/* Which calls: their work counts once, and deep ones are not shown, but end. */
+static void of_told_calls_the_outer_ones_count(void **state)
+{
+    enum { DEEP = 20, SHOWN = 16 };
+    double flops;
+    (void)state;
+    begin("libraries", "");
+    static const struct {
+        double flops, counted;
+    } rows[] = {{0, 0}, {5, 5}, {6, 0}, {0, 0}, {7, 0}};
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+            flops = rows[i].flops;
+            assert_non_null(hb_operator_told_begin(HB_STR("f"), &flops));
+            assert_true(flops == rows[i].counted);
+        }
+        for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++)
+            hb_operator_told_end();
+        hb_operator_told_end(); /* of none */
+    }
+    for (int i = 0; i < DEEP; i++)
+        assert_true(hb_call_range_push("rocblas_set_stream,0x7f"));
+    for (int i = 0; i < DEEP; i++)
+        hb_call_range_pop();
+    assert_true(hb_call_range_push("rocblas_get_stream,0x7f"));
+    hb_call_range_pop();
+    assert_false(hb_call_range_push("epoch"));
+    assert_false(hb_call_range_push(NULL));
+    cJSON *trace = end();
+    assert_int_equal(count_of(trace, "rocblas_set_stream"), SHOWN);
+    const cJSON *last = event_of(trace, "rocblas_get_stream", 0);
+    const cJSON *before = event_of(trace, "rocblas_set_stream", 0);
+    assert_true(number(before, "ts") + number(before, "dur") <= number(last, "ts"));
+    assert_null(event_of(trace, "epoch", 0));
+    cJSON_Delete(trace);
+}
+
+static int told_within(int n)
+{
+    double flops = 3;
+    assert_null(hb_operator_told_begin(HB_STR("told_within"), &flops)); /* it is shown already */
+    assert_true(flops == 0);
+    hb_operator_told_end();
+    flops = 3;
+    bool shown = hb_operator_told_begin(HB_STR("another"), &flops) != NULL;
+    assert_true(shown == (n < 10));
+    assert_true(flops == (n == 0 ? 3 : 0)); /* else they are within what the call has */
+    hb_operator_told_end();
+    return n;
+}
+
+static void a_call_that_is_shown_is_not_told_again(void **state)
+{
+    (void)state;
+    begin("", "told_within | n:i | f32[n] | n\n");
+    __typeof__(&told_within) call = THROUGH(OPERATOR("told_within", told_within), told_within);
+    assert_int_equal(call(0), 0);
+    assert_int_equal(call(4), 4);
+    cJSON *trace = end();
+    assert_int_equal(count_of(trace, "told_within"), 2);
+    cJSON_Delete(trace);
+}
+
+/* ---- several tables, one after another ---- */
+
+/* By what the library that reads JSON imports, which is how functions are met. */
+static void what_was_met_by_one_table_is_met_when_another_comes(void **state)
+{
+    (void)state;
+    begin("", "strtod | at to |\n");
+    cJSON_Delete(cJSON_Parse("1.5"));
+    cJSON *trace = end();
+    assert_int_equal(count_of(trace, "strtod"), 1);
+    cJSON_Delete(trace);
+    begin("", "strncmp | a b n |\nno_such_function |\n");
+    cJSON_Delete(cJSON_Parse("true"));
+    trace = end();
+    assert_true(count_of(trace, "strncmp") > 0);
+    const cJSON *note, *notes = cJSON_GetObjectItem(trace, "hipboard_operator_notes");
+    int unmet = 0;
+    cJSON_ArrayForEach(note, notes)
+    {
+        assert_int_not_equal(strncmp(note->valuestring, "strtod ", 7), 0);
+        assert_int_not_equal(strncmp(note->valuestring, "strncmp ", 8), 0);
+        unmet += strncmp(note->valuestring, "no_such_function ", 17) == 0;
+    }
+    assert_int_equal(unmet, 1);
+    cJSON_Delete(trace);
+}
+
+/* Whatever else is asked for between: each wrong line is told of when its table comes, and then
+ * when others come with which it is read again. */
+static void a_list_that_is_there_is_not_read_again(void **state)
+{
+    char log[300], text[4000], first_table[300], second_table[300];
+    (void)state;
+    snprintf(first_table, sizeof first_table, "%s/wrong.ops", dir);
+    snprintf(second_table, sizeof second_table, "%s/wrong.ops.2", dir);
+    snprintf(log, sizeof log, "%s/log", dir);
+    const char *tables[] = {second_table, first_table, second_table, first_table};
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(tables[i], "w");
+        assert_non_null(file);
+        fputs("f | n:q\n", file);
+        fclose(file);
+    }
+    static const int told[] = {1, 2, 0, 0};
+    for (int i = 0; i < 4; i++) {
+        fflush(stderr);
+        int kept = dup(2), fd = open(log, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        assert_true(kept >= 0 && fd >= 0 && dup2(fd, 2) == 2);
+        hb_result attached = hb_operators_attach(tables[i]);
+        dup2(kept, 2);
+        ssize_t n = pread(fd, text, sizeof text - 1, 0);
+        close(kept);
+        close(fd);
+        assert_int_equal(attached, HB_OK);
+        text[HB_MAX(n, 0)] = '\0';
+        int lines = 0;
+        for (const char *at = text; (at = strstr(at, "wrong.ops")); at++)
+            lines++;
+        assert_int_equal(lines, told[i]);
+    }
+}
+
 /* A later profiler's tables are read with those before, so all stay to the end. */
 int main(void)
 {
@@ -529,6 +934,16 @@ int main(void)
         cmocka_unit_test(errors_are_told),
         cmocka_unit_test(communicators_are_made_in_three_ways),
         cmocka_unit_test(calls_outside_of_sessions_are_counted_and_not_recorded),
+        cmocka_unit_test(memory_is_of_the_device_that_its_allocator_names),
+        cmocka_unit_test(of_calls_within_each_other_32_are_shown),
+        cmocka_unit_test(nothing_within_a_call_that_stands_alone_is_shown),
+        cmocka_unit_test(steps_within_steps_are_none),
+        cmocka_unit_test(plans_are_remembered_until_they_are_forgotten),
+        cmocka_unit_test(primitives_have_their_kinds_names_or_the_functions),
+        cmocka_unit_test(of_told_calls_the_outer_ones_count),
+        cmocka_unit_test(a_call_that_is_shown_is_not_told_again),
+        cmocka_unit_test(what_was_met_by_one_table_is_met_when_another_comes),
+        cmocka_unit_test(a_list_that_is_there_is_not_read_again),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -89,10 +89,17 @@ static void note_small(hb_buf *notes, const hb_operator *o)
              (unsigned long long)work, unit);
 }
 
+/* All tables are read anew when one comes: of a line there may be several rows by now. */
+static bool are_one_line(const hb_op_entry *a, const hb_op_entry *b)
+{
+    return a->line == b->line && strcmp(a->symbol, b->symbol) == 0 &&
+           strcmp(a->table, b->table) == 0;
+}
+
 static bool is_met(const hb_operator *operators, const hb_op_entry *row)
 {
     for (const hb_operator *o = operators; o; o = o->next)
-        if (o->row == row) return true;
+        if (are_one_line(o->row, row)) return true;
     return false;
 }
 
