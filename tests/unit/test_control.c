@@ -102,6 +102,89 @@ static void slow_steps_are_told_from_usual_ones(void **state)
     assert_int_equal(median, 1000000);
 }
 
+/* A line too much, and no more. */
+static void requests_and_their_texts_have_a_largest_size(void **state)
+{
+    static char text[HB_REQUEST_MAX + 1];
+    hb_request r;
+    (void)state;
+    memset(text, '\n', sizeof text);
+    assert_int_equal(hb_request_parse(text, HB_REQUEST_MAX, &r), HB_OK);
+    assert_int_equal(hb_request_parse(text, HB_REQUEST_MAX + 1, &r), HB_ERROR_FORMAT);
+    assert_non_null(strstr(hb_last_error(), "are read"));
+    for (size_t size = sizeof r.reason - 1; size <= sizeof r.reason; size++) {
+        snprintf(text, sizeof text, "HIPBOARD_REASON=%0*d", (int)size, 7);
+        bool fits = size < sizeof r.reason;
+        assert_int_equal(parse(text, &r), fits ? HB_OK : HB_ERROR_FORMAT);
+        if (fits)
+            assert_int_equal(strlen(r.reason), size);
+        else
+            assert_non_null(strstr(hb_last_error(), "less text"));
+    }
+}
+
+/* Each request of a process has a file of its own. */
+static void a_requested_file_is_named_after_process_and_request(void **state)
+{
+    static const struct {
+        const char *asked, *first, *third;
+    } rows[] = {
+        {"/a/b.json", "/a/b_7.json", "/a/b_7.3.json"},
+        {"b.json.gz", "b_7.json.gz", "b_7.3.json.gz"},
+        {"b.pt.trace.json", "b_7.pt.trace.json", "b_7.3.pt.trace.json"},
+        {"b.pt.trace.json.gz", "b_7.pt.trace.json.gz", "b_7.3.pt.trace.json.gz"},
+        {"b.c", "b.c_7", "b.c_7.3"},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+        char *first = hb_request_path(rows[i].asked, 7, 1);
+        char *third = hb_request_path(rows[i].asked, 7, 3);
+        assert_string_equal(first, rows[i].first);
+        assert_string_equal(third, rows[i].third);
+        free(first);
+        free(third);
+    }
+}
+
+static void assert_not_asked(const hb_trigger_options *o, const char *why)
+{
+    assert_int_equal(hb_trigger_all("/", o), HB_ERROR_INVALID_ARGUMENT);
+    if (!strstr(hb_last_error(), why)) fail_msg("%s", hb_last_error());
+}
+
+static void options_of_requests_have_their_ranges(void **state)
+{
+    static char text[5000];
+    (void)state;
+    const int64_t wrong[] = {-1, (int64_t)INT32_MAX + 1};
+    for (size_t i = 0; i < HB_ARRAY_LEN(wrong); i++) {
+        hb_trigger_options o = HB_TRIGGER_OPTIONS_INIT;
+        o.steps = wrong[i];
+        assert_not_asked(&o, "steps");
+        o = (hb_trigger_options)HB_TRIGGER_OPTIONS_INIT;
+        o.time_ms = wrong[i];
+        assert_not_asked(&o, "time_ms");
+        o = (hb_trigger_options)HB_TRIGGER_OPTIONS_INIT;
+        o.roundup = wrong[i];
+        assert_not_asked(&o, "roundup");
+        o = (hb_trigger_options)HB_TRIGGER_OPTIONS_INIT;
+        o.delay_ms = wrong[i];
+        assert_not_asked(&o, "delay_ms");
+    }
+    memset(text, 'x', sizeof text - 1);
+    const char *texts[] = {"two\nlines", "not # all", text};
+    for (size_t i = 0; i < HB_ARRAY_LEN(texts); i++) {
+        hb_trigger_options o = HB_TRIGGER_OPTIONS_INIT;
+        o.reason = texts[i];
+        assert_not_asked(&o, "in one line");
+        o = (hb_trigger_options)HB_TRIGGER_OPTIONS_INIT;
+        o.log_file = texts[i];
+        assert_not_asked(&o, "in one line");
+    }
+    hb_trigger_options o = {0};
+    assert_not_asked(&o, "HB_TRIGGER_OPTIONS_INIT");
+}
+
 /* ---- profilers ---- */
 
 static hb_profiler_options on_demand(void)
@@ -447,6 +530,37 @@ static void an_alarm_does_not_displace_what_was_asked_for(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* Of what was asked for and has not begun: it never will. */
+static void who_waits_is_told_when_it_will_not_begin(void **state)
+{
+    static const char *const told[] = {"another request came before it began",
+                                       "the profiler has stopped"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char wanted[200];
+        hb_profiler_options o = on_demand();
+        o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+        hb_profiler *prof = start(&o);
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        asker a = {.options = HB_TRIGGER_OPTIONS_INIT};
+        a.options.steps = 1;
+        a.options.roundup = INT32_MAX;
+        begin_to_ask(&a);
+        while (!hb_demand_is_awaited(prof))
+            nap();
+        if (i == 0)
+            assert_int_equal(hb_trigger_process(getpid(), dir, &a.options, false, NULL, 0), HB_OK);
+        else
+            assert_int_equal(hb_profiler_stop(prof), HB_OK);
+        pthread_join(a.thread, NULL);
+        assert_int_equal(a.result, HB_ERROR_STATE);
+        snprintf(wanted, sizeof wanted, "process %d: %s", (int)getpid(), told[i]);
+        assert_string_equal(a.error, wanted);
+        assert_string_equal(a.answer, "");
+        hb_profiler_destroy(prof);
+    }
+}
+
 static void options_that_do_not_go_together_are_refused(void **state)
 {
     (void)state;
@@ -545,6 +659,27 @@ static void a_request_file_that_others_could_write_is_passed_over(void **state)
     assert_true(hb_control_file_look(&f));
     assert_non_null(strstr(f.why_not, "regular"));
     hb_control_file_close(&f);
+}
+
+/* Wherever the program says that it lies. */
+static void a_request_file_may_have_another_name(void **state)
+{
+    (void)state;
+    char path[300], fresh[300];
+    hb_profiler_options o = on_demand();
+    snprintf(path, sizeof path, "%s/elsewhere", dir);
+    snprintf(fresh, sizeof fresh, "%s/fresh", dir);
+    o.control_file = path;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = start(&o);
+    FILE *file = fopen(fresh, "w");
+    assert_non_null(file);
+    fputs("ACTIVITIES_ITERATIONS=1\n", file);
+    fclose(file);
+    assert_int_equal(chmod(fresh, 0644), 0);
+    assert_int_equal(rename(fresh, path), 0);
+    step_until_recording(prof);
+    hb_profiler_destroy(prof);
 }
 
 /* ---- the socket ---- */
@@ -733,6 +868,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_dynolog_sends_is_understood),
         cmocka_unit_test(a_wrong_request_is_refused_with_its_line),
+        cmocka_unit_test(requests_and_their_texts_have_a_largest_size),
+        cmocka_unit_test(a_requested_file_is_named_after_process_and_request),
+        cmocka_unit_test(options_of_requests_have_their_ranges),
         cmocka_unit_test(slow_steps_are_told_from_usual_ones),
         IN_DIR(nothing_is_recorded_until_it_is_asked_for),
         IN_DIR(steps_are_recorded_at_a_multiple_and_the_asker_gets_the_trace),
@@ -744,10 +882,12 @@ int main(void)
         IN_DIR(a_signal_triggers_and_reaches_the_programs_handler),
         cmocka_unit_test(a_metric_beyond_its_limit_triggers_once),
         IN_DIR(an_alarm_does_not_displace_what_was_asked_for),
+        IN_DIR(who_waits_is_told_when_it_will_not_begin),
         cmocka_unit_test(options_that_do_not_go_together_are_refused),
         cmocka_unit_test(a_request_without_a_directory_is_refused),
         IN_DIR(a_new_request_file_is_read_once),
         IN_DIR(a_request_file_that_others_could_write_is_passed_over),
+        IN_DIR(a_request_file_may_have_another_name),
         IN_DIR(the_socket_is_its_users_alone_and_goes_with_the_profiler),
         IN_DIR(a_socket_that_finds_no_room_lies_in_the_log_directory),
         IN_DIR(who_cannot_be_asked_is_said),
