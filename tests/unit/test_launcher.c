@@ -84,6 +84,30 @@ static hb_launch_info with(const char *settings)
     return info;
 }
 
+/* What it has no room for is left alone. */
+static void a_smaller_structure_of_an_older_program_is_filled(void **state)
+{
+    hb_launch_info info = {0};
+    (void)state;
+    assert_int_equal(hb_launch_info_get(NULL), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_launch_info_get(&info), HB_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(hb_last_error(), "struct_size"));
+    no_launcher(NULL);
+    setenv("PMI_RANK", "2", 1);
+    setenv("PMI_SIZE", "4", 1);
+    info.struct_size = offsetof(hb_launch_info, world_size);
+    info.world_size = 77;
+    assert_int_equal(hb_launch_info_get(&info), HB_OK);
+    assert_string_equal(info.launcher, "PMI");
+    assert_true(info.rank == 2 && info.world_size == 77);
+    assert_int_equal(info.struct_size, offsetof(hb_launch_info, world_size));
+    info.struct_size = sizeof info.struct_size;
+    info.rank = 66;
+    assert_int_equal(hb_launch_info_get(&info), HB_OK);
+    assert_int_equal(info.rank, 66);
+    no_launcher(NULL);
+}
+
 static void each_launcher_is_understood(void **state)
 {
     (void)state;
@@ -405,6 +429,7 @@ static void four_of_a_node_write_far_away_at_a_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_smaller_structure_of_an_older_program_is_filled),
         cmocka_unit_test(each_launcher_is_understood),
         cmocka_unit_test(distributed_info_comes_of_it),
         cmocka_unit_test(what_the_program_says_goes_before_what_its_launcher_says),

@@ -287,6 +287,33 @@ static void a_stop_that_hands_over_is_waited_for_by_flush_and_exit(void **state)
     }
 }
 
+/* In whatever order: each of them alone, and exit() waits for the others. */
+static void any_of_several_that_handed_over_may_be_destroyed(void **state)
+{
+    enum { PROFILERS = 3 };
+    (void)state;
+    for (int gone = 0; gone < PROFILERS; gone++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            hb_profiler *profs[PROFILERS];
+            for (int i = 0; i < PROFILERS; i++) {
+                hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+                o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", HB_NO_EVENT_FILE);
+                o.stop_hands_over = true;
+                profs[i] = hb_profiler_create(&o);
+                if (hb_profiler_start(profs[i]) != HB_OK) _exit(1);
+                HB_RECORD_FUNCTION("work") {
+                }
+                if (hb_profiler_stop(profs[i]) != HB_OK) _exit(2);
+            }
+            hb_profiler_destroy(profs[gone]);
+            exit(0);
+        }
+        wait_for_success(pid);
+        assert_int_equal(traces_in_dir(), PROFILERS * (gone + 1));
+    }
+}
+
 static void its_error_comes_by_flush(void **state)
 {
     (void)state;
@@ -524,6 +551,7 @@ int main(void)
         IN_DIR(a_handler_called_by_destroy_may_destroy_again),
         IN_DIR(a_child_forked_in_a_handler_may_destroy_its_copy),
         IN_DIR(a_stop_that_hands_over_is_waited_for_by_flush_and_exit),
+        IN_DIR(any_of_several_that_handed_over_may_be_destroyed),
         IN_DIR(its_error_comes_by_flush),
         IN_DIR(one_that_yields_may_be_destroyed_when_it_pauses),
         IN_DIR(recovery_takes_no_file_that_was_swapped_in),

@@ -263,6 +263,27 @@ static void wrong_use_is_an_error_not_a_crash(void **state)
     hb_profiler_destroy(b);
 }
 
+/* A cycle that is kept is not looked at while the next one is recorded. */
+static void while_a_cycle_is_recorded_none_is_exported(void **state)
+{
+    (void)state;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.schedule = hb_schedule_make(.active = 1);
+    o.acc_events = true;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    assert_int_equal(hb_export_chrome_trace(prof, in_dir("x.json"), 0), HB_ERROR_STATE);
+    assert_non_null(strstr(hb_last_error(), "no cycle was recorded"));
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    assert_int_equal(hb_export_chrome_trace(prof, in_dir("x.json"), 0), HB_ERROR_STATE);
+    assert_non_null(strstr(hb_last_error(), "a cycle is being recorded"));
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    assert_int_equal(hb_export_chrome_trace(prof, NULL, 0), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_export_chrome_trace(prof, "", 0), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_export_chrome_trace(prof, in_dir("x.json"), 0), HB_OK);
+    hb_profiler_destroy(prof);
+}
+
 static void options_of_older_and_newer_programs_are_taken(void **state)
 {
     (void)state;
@@ -522,6 +543,15 @@ static void a_worker_name_with_a_slash_is_refused(void **state)
     assert_null(to_files("", NULL, 0));
     assert_null(to_files(NULL, NULL, 0));
     assert_null(to_files(in_dir("run"), NULL, 1u << 20));
+    char longest[202];
+    memset(longest, 'w', sizeof longest - 1);
+    longest[201] = '\0';
+    assert_null(to_files(in_dir("run"), longest, 0));
+    assert_non_null(strstr(hb_last_error(), "201 bytes: 200 are allowed"));
+    longest[200] = '\0';
+    hb_profiler *prof = to_files(in_dir("run"), longest, 0);
+    assert_non_null(prof);
+    hb_profiler_destroy(prof);
 }
 
 static void an_unwritable_path_is_said_and_the_data_kept(void **state)
@@ -632,6 +662,11 @@ static void metadata_is_escaped_and_checked(void **state)
     assert_int_equal(hb_profiler_add_metadata(prof, "traceEvents", "x"), HB_ERROR_INVALID_ARGUMENT);
     assert_int_equal(hb_profiler_add_metadata(prof, "", "x"), HB_ERROR_INVALID_ARGUMENT);
     assert_int_equal(hb_profiler_add_metadata(prof, "k", NULL), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_profiler_add_metadata(NULL, "k", "x"), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_profiler_add_metadata(prof, NULL, "x"), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_profiler_add_metadata_json(NULL, "k", "1"), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_profiler_add_metadata_json(prof, "k", NULL), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_profiler_preset_metadata_json(prof, "k", NULL), HB_ERROR_INVALID_ARGUMENT);
     hb_profiler_stop(prof);
     for (unsigned dialect = 0; dialect <= HB_DIALECT_KINETO; dialect += HB_DIALECT_KINETO) {
         assert_int_equal(hb_export_chrome_trace(prof, in_dir("m.json"), dialect), HB_OK);
@@ -802,6 +837,7 @@ int main(void)
         cmocka_unit_test(events_are_the_last_cycles_or_with_acc_events_all),
         cmocka_unit_test(lost_records_go_into_an_older_programs_structure),
         cmocka_unit_test(wrong_use_is_an_error_not_a_crash),
+        cmocka_unit_test(while_a_cycle_is_recorded_none_is_exported),
         cmocka_unit_test(options_of_older_and_newer_programs_are_taken),
         cmocka_unit_test(a_handler_can_fail_but_not_step),
         cmocka_unit_test(chained_handlers_are_called_in_turn_whatever_the_first_says),

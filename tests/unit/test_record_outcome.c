@@ -448,6 +448,27 @@ static void a_process_has_two_seconds_to_take_what_it_made(void **state)
     later = 0;
 }
 
+/* A place with no room for its name is none, and nobody takes a part of it. */
+static void a_spool_directory_is_told_whole_or_not(void **state)
+{
+    char place[PATH_MAX];
+    (void)state;
+    assert_int_equal(hb_spool_directory(NULL, place, 9), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_spool_directory("", place, 9), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_spool_directory(dir, NULL, 9), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_spool_directory(dir, place, 0), HB_ERROR_INVALID_ARGUMENT);
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        if (elsewhere) setenv("HIPBOARD_SPOOL", path_of("spool"), 1);
+        assert_int_equal(hb_spool_directory(dir, place, sizeof place), HB_OK);
+        size_t size = strlen(place) + 1;
+        assert_int_equal(hb_spool_directory(dir, place, size), HB_OK);
+        assert_int_equal(hb_spool_directory(dir, place, size - 1), HB_ERROR_NOT_FOUND);
+        assert_string_equal(place, "");
+        assert_non_null(strstr(hb_last_error(), "HIPBOARD_SPOOL names one"));
+    }
+    unsetenv("HIPBOARD_SPOOL");
+}
+
 static void spools_of_a_directory_may_lie_elsewhere(void **state)
 {
     char place[PATH_MAX], name[PATH_MAX + 40], all[sizeof dir + 8];
@@ -486,6 +507,7 @@ int main(void)
         IN_DIR(processes_of_the_run_are_seen),
         IN_DIR(records_of_killed_processes_are_told_of),
         IN_DIR(a_process_has_two_seconds_to_take_what_it_made),
+        IN_DIR(a_spool_directory_is_told_whole_or_not),
         IN_DIR(spools_of_a_directory_may_lie_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
