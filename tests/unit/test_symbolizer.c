@@ -23,6 +23,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -281,6 +282,40 @@ static void files_of_others_are_not_run(void **state)
         }
     }
     unlink(path);
+}
+
+/* Parts are named without directories, and are told whole or not at all. */
+static void parts_are_found_by_their_names(void **state)
+{
+    char path[PATH_MAX];
+    (void)state;
+    const char *none[] = {NULL, "", "a/b", "/etc/passwd"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(none); i++)
+        assert_int_equal(hb_part_path(none[i], path, sizeof path), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_part_path(HB_PART_SYMBOLIZER, NULL, 0), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(hb_part_path("no-such-part", path, sizeof path), HB_ERROR_NOT_FOUND);
+    assert_non_null(strstr(hb_last_error(), "no-such-part is neither in /"));
+    assert_int_equal(hb_part_path(HB_PART_SYMBOLIZER, path, sizeof path), HB_OK);
+    size_t size = strlen(path) + 1;
+    assert_int_equal(hb_part_path(HB_PART_SYMBOLIZER, path, size), HB_OK);
+    assert_int_equal(hb_part_path(HB_PART_SYMBOLIZER, path, size - 1), HB_ERROR_NOT_FOUND);
+}
+
+static void without_descriptors_none_is_started(void **state)
+{
+    (void)state;
+    use_script("echo ready; cat", 0755);
+    pid_t pid = fork();
+    if (pid == 0) {
+        hb_symbolizer_process p;
+        struct rlimit none = {3, 3};
+        if (setrlimit(RLIMIT_NOFILE, &none) != 0) _exit(1);
+        while (dup(0) >= 0)
+            continue;
+        if (hb_symbolizer_start(&p, HB_STR(""))) _exit(2);
+        _exit(strstr(p.reason, "no pipe to /") ? 0 : 3);
+    }
+    wait_for_success(pid);
 }
 
 static void an_empty_setting_means_none(void **state)
@@ -783,6 +818,8 @@ int main(void)
         WITH_SCRIPT(one_that_is_no_program_is_refused),
         WITH_SCRIPT(what_others_may_write_to_is_not_started),
         IN_DIR(files_of_others_are_not_run),
+        cmocka_unit_test(parts_are_found_by_their_names),
+        WITH_SCRIPT(without_descriptors_none_is_started),
         WITH_SCRIPT(an_empty_setting_means_none),
         WITH_SCRIPT(one_that_ends_leaves_addresses),
         WITH_SCRIPT(one_that_is_silent_is_given_up),
