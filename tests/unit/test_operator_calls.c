@@ -526,6 +526,39 @@ static void calls_outside_of_sessions_are_counted_and_not_recorded(void **state)
     cJSON_Delete(trace);
 }
 
+/* As a profiling library tells of one, in place of a trampoline. */
+static void report_reduction(hb_operator *o, size_t n, uint64_t comm)
+{
+    uint64_t stack[2] = {(uint64_t)(uintptr_t)&report_reduction, 0};
+    hb_call call = {.words = {0, 0, n, FLOAT, 0, comm}, .stack = &stack[1]};
+    hb_scope scope = hb_operator_reported_begin(o, &call);
+    hb_operator_reported_end(o, &call, &scope);
+}
+
+static void reported_calls_are_recorded_where_operators_are_wanted(void **state)
+{
+    (void)state;
+    begin_communicating();
+    hb_operator *o = communicating("ncclAllReduce", (void (*)(void))reduce);
+    uint64_t one = communicator((unique_id){"one"});
+    report_reduction(o, 5, one);
+    cJSON *trace = end();
+    expect(trace, "ncclAllReduce", 0, 5, 5, 1);
+    assert_int_equal(count_of(trace, "ncclAllReduce"), 1);
+    cJSON_Delete(trace);
+    report_reduction(o, 6, one);
+    begin("", "");
+    report_reduction(o, 7, one);
+    trace = end();
+    assert_int_equal(count_of(trace, "ncclAllReduce"), 0);
+    cJSON_Delete(trace);
+    begin_communicating();
+    report_reduction(o, 8, one);
+    trace = end();
+    expect(trace, "ncclAllReduce", 0, 8, 8, 4);
+    cJSON_Delete(trace);
+}
+
 /* ---- allocators ---- */
 
 static const char allocators[] =
@@ -934,6 +967,7 @@ int main(void)
         cmocka_unit_test(errors_are_told),
         cmocka_unit_test(communicators_are_made_in_three_ways),
         cmocka_unit_test(calls_outside_of_sessions_are_counted_and_not_recorded),
+        cmocka_unit_test(reported_calls_are_recorded_where_operators_are_wanted),
         cmocka_unit_test(memory_is_of_the_device_that_its_allocator_names),
         cmocka_unit_test(of_calls_within_each_other_32_are_shown),
         cmocka_unit_test(nothing_within_a_call_that_stands_alone_is_shown),
