@@ -41,8 +41,10 @@ typedef struct place {
 
 static struct {
     hb_bare_lock lock;
-    /* Set with release when it is whole, and never freed: look-ups by dlsym() need no lock. */
+    /* Set with release when it is whole, and never freed: look-ups by dlsym() need no lock. Those
+     * before it are kept, so that checks for leaks find them. */
     _Atomic(hb_op_table *) table;
+    HB_VEC(hb_op_table *) replaced;
     char *attached; /* the lists that it holds, each with a newline */
     hb_operator *operators;
     unsigned long long adds, subs; /* of libraries, when it was last looked */
@@ -362,6 +364,7 @@ static hb_result attach(const char *list)
     free(self.attached);
     self.attached = all;
     self.seen.count = 0; /* the tables know more by now */
+    if (table_now()) APPEND(self.replaced, table_now());
     atomic_store_explicit(&self.table, table, memory_order_release);
     hb_stack_leave_out(hb_trampoline_return_address());
     hb_lookups_substitute(HB_LOOKUPS_OPERATORS, is_known, substitute);

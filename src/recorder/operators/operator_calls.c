@@ -37,6 +37,7 @@ typedef struct open_call {
 
 /* A thread's, of one session; its memory is kept when it dies, for its successor. */
 typedef struct open_calls {
+    struct open_calls *next; /* of `all_open` */
     int64_t tid;
     uint32_t epoch;
     uint32_t depth;
@@ -47,6 +48,19 @@ typedef struct open_calls {
     hb_scope told_scopes[MAX_TOLD];
     open_call calls[MAX_OPEN];
 } open_calls;
+
+/* Never taken out. A thread's own memory is none that checks for leaks look through. */
+static _Atomic(open_calls *) all_open;
+
+static HB_COLD open_calls *first_of(hb_thread *t)
+{
+    open_calls *open = calloc(1, sizeof *open);
+    if (!open) return NULL;
+    open->next = atomic_load(&all_open);
+    while (!atomic_compare_exchange_weak(&all_open, &open->next, open)) {
+    }
+    return t->operators = open;
+}
 
 static void begin_anew(open_calls *open, int64_t tid, uint32_t epoch)
 {
@@ -60,8 +74,8 @@ static void begin_anew(open_calls *open, int64_t tid, uint32_t epoch)
 static open_calls *own_calls(void)
 {
     hb_thread *t = hb_thread_self();
-    if (HB_UNLIKELY(t && !t->operators)) t->operators = calloc(1, sizeof(open_calls));
     open_calls *open = t ? t->operators : NULL;
+    if (HB_UNLIKELY(t && !open)) open = first_of(t);
     uint32_t epoch = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_RELAXED);
     if (HB_UNLIKELY(open && (open->epoch != epoch || open->tid != t->tid)))
         begin_anew(open, t->tid, epoch);
