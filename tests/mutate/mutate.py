@@ -18,7 +18,7 @@ asked first that noticed most of what they were asked in their time, and each is
 turn comes. Meson's tests are asked of every room, then single tests of the files of tests/e2e that
 rooms.py names, without --unit. What they do not notice, meson's tests are asked once more with ASan
 and UBSan, as tests/run.sh runs them, without --plain. The copy stays in DIR, so that another run builds only what has
-changed, and runs only tests that have changed for what they execute; --again runs all.
+changed, and runs only tests again that have changed, or that execute what has; --again runs all.
 
 --not-executed puts no fault in, and prints the lines that none of the tests executes.
 """
@@ -83,6 +83,27 @@ class Copy:
             source = (self.build / command["file"]).resolve()
             self.objects.setdefault(source, []).append(command)
         self.watch = executed.Marks(self.marks, self.modules)
+        self.forget_what_has_changed()
+
+    def functions(self):
+        """{(file, function): size} of the sources' objects: what a test executes is known by places in them."""
+        return {(file, name): size for source, commands in self.objects.items()
+                if not source.is_relative_to(self.root / "tests")
+                for command in commands
+                for _, size, file, name, _ in executed.functions(self.build / command["output"])}
+
+    def forget_what_has_changed(self):
+        """Tests that executed a function which is another one by now run again, or none might be asked of it."""
+        path, now = self.directory / "functions.pickle", self.functions()
+        before = pickle.loads(path.read_bytes()) if path.exists() else {}
+        changed = {key for key in {*before, *now} if before.get(key) != now.get(key)}
+        for test in (self.directory / "executed").glob("*.pickle"):
+            value = pickle.loads(test.read_bytes())[1]
+            tests = value if isinstance(value, list) else [{"blocks": value[1]}]
+            blocks = {(file, name.partition("@")[0]) for test_of in tests for file, name, _ in test_of["blocks"]}
+            if not before or blocks & changed:
+                test.unlink()
+        path.write_bytes(pickle.dumps(now))
 
     def bring_up_to_date(self):
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)

@@ -90,8 +90,11 @@ static const cJSON *event_of(const cJSON *trace, const char *name, int n)
 static int count_of(const cJSON *trace, const char *name)
 {
     int n = 0;
-    while (event_of(trace, name, n))
-        n++;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents"))
+    {
+        n += strcmp(text_of(event, "name"), name) == 0;
+    }
     return n;
 }
 
