@@ -59,7 +59,8 @@ OTHER_MEANINGS = {
     "src/analysis/import/rpd.c": {"copy": "a part of RPD's names of copies"},
     "src/analysis/import/rows_shared.c": {"rccl": "a part of rocprofiler's categories"},
     "src/analysis/import/sum_counters.c": {"kernel": "a member of the trace's metadata"},
-    "src/analysis/import/xplane.c": {"copy": "how XLA's names of copies begin", "memcpy": "the same"},
+    "src/analysis/import/xplane.c": {"copy": "how XLA's names of copies begin", "memcpy": "the same",
+                                      "memset": "and of fills"},
     "src/common/write/json_names.c": {"kernel": "a name that Kineto writes with a capital letter"},
 }
 
