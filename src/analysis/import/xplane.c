@@ -70,16 +70,16 @@ static stat_kind kind_of(hb_str name)
         const char *name;
         stat_kind kind;
     } kinds[] = {
-        {"device_vendor", VENDOR},
         {"correlation_id", CORRELATION},
         {"kernel_details", KERNEL_DETAILS},
         {"memcpy_details", COPY_DETAILS},
-        {"hlo_op", HLO_OP},
         {"Memset_details", FILL_DETAILS},
-        {"gpu_device_name", GPU_NAME},
+        {"hlo_op", HLO_OP},
         {"device_id", DEVICE},
         {"step_num", STEP},
         {"profile_start_time", START_TIME},
+        {"gpu_device_name", GPU_NAME},
+        {"device_vendor", VENDOR},
         {"core_count", CORES},
         {"memory_size", MEMORY_SIZE},
         {"compute_cap_major", MAJOR},
@@ -221,22 +221,16 @@ static void set_kernel(hb_import_launch *l, hb_str details)
     if (l->has_resources) l->vgprs = (uint32_t)registers;
 }
 
-static bool is_of_host(hb_str details, const char *end)
-{
-    char words[2][32];
-    snprintf(words[0], sizeof words[0], "%s:pageable", end);
-    snprintf(words[1], sizeof words[1], "%s:pinned", end);
-    return hb_str_has(details, words[0]) || hb_str_has(details, words[1]);
-}
-
 static void set_copy(hb_import_launch *l, int32_t gpu, hb_str name, hb_str details)
 {
     uint64_t bytes = 0;
     (void)numbers_behind(details, "size:", &bytes, 1);
     bool from_host = hb_import_has_word(name, "H2D") || hb_import_has_word(name, "HOSTTO") ||
-                     is_of_host(details, "kind_src");
+                     hb_str_has(details, "kind_src:pageable") ||
+                     hb_str_has(details, "kind_src:pinned");
     bool to_host = hb_import_has_word(name, "D2H") || hb_import_has_word(name, "TOHOST") ||
-                   is_of_host(details, "kind_dst");
+                   hb_str_has(details, "kind_dst:pageable") ||
+                   hb_str_has(details, "kind_dst:pinned");
     hb_import_set_copy(l, from_host ? -1 : gpu, to_host ? -1 : gpu, bytes, false);
 }
 

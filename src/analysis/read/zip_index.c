@@ -89,7 +89,6 @@ static hb_result find_directory(const hb_zip_index *index, const char *path, dir
     const char *wrong = NULL;
     int error = 0;
     if (!tail) return hb_no_memory();
-    errno = 0;
     const unsigned char *end =
         read_at(index->fd, tail, size, index->file_size - size) ? find_end(tail, size) : NULL;
     if (!end) {
