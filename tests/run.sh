@@ -54,6 +54,7 @@ build_in() {
         meson setup "$dir" --werror "$@" >"$out/$dir.log" 2>&1 ||
             { tail -n 20 "$out/$dir.log"; return 1; }
     fi
+    [ -d "$dir/tests" ] || meson configure "$dir" -Dtests=true # quickstart.sh leaves them out
     ninja -C "$dir" >"$out/$dir.log" 2>&1 || { tail -n 40 "$out/$dir.log"; return 1; }
 }
 
@@ -103,10 +104,14 @@ run_e2e() {
 }
 
 mkdir -p "$out"
-level=test
+level=debian
 [ "$what" = unit ] && level=build
 say "setting up"
 bash tools/setup.sh "$level" </dev/null || { broken=1; finish; }
+if [ "$what" != unit ]; then
+    bash tools/setup.sh test </dev/null & # Python's packages come while all is built
+    setup=$!
+fi
 if [ "$what" != e2e ]; then
     export ASAN_OPTIONS=detect_stack_use_after_return=1
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
@@ -116,6 +121,9 @@ if [ "$what" != e2e ]; then
     run_unit build-asan -Db_sanitize=address,undefined -Doptimization=1
     run_unit build-tsan -Db_sanitize=thread -Doptimization=1
 fi
-[ "$what" = unit ] || run_e2e
+if [ "$what" != unit ]; then
+    wait "$setup" || { broken=$((broken + 1)); finish; }
+    run_e2e
+fi
 say "done"
 finish

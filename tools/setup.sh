@@ -3,12 +3,13 @@
 #
 # Installs what hipboard needs on Debian 12, and nothing that is there already.
 #
-#   bash tools/setup.sh [build|view|hip|openmm|test]...
+#   bash tools/setup.sh [build|view|hip|openmm|debian|test]...
 #
 #   build   compiler, build tools and libraries         (Debian packages)
 #   view    TensorBoard with its profiler plugin        (Python packages in .venv/)
 #   hip     AMD's compiler, for samples/plate           (Debian packages)
 #   openmm  a program for tests                         (Python packages in .venv/)
+#   debian  what tests and builds take of Debian        (Debian packages, HIP runtimes)
 #   test    all of them, and all that the tests use     (the default)
 #
 # Debian packages need root or sudo. The Python packages stay in the checkout.
@@ -144,21 +145,26 @@ fetch_runtimes() {
         say "tests on newer HIP runtimes will be skipped"
 }
 
+setup_packages() {
+    install_packages "${build_packages[@]}" "${view_packages[@]}" "${test_packages[@]}"
+    setup_hip
+    fetch_runtimes
+}
+
 for level in "${@:-test}"; do
     case $level in
     build) install_packages "${build_packages[@]}" ;;
     view) setup_view ;;
     hip) setup_hip ;;
     openmm) install_openmm ;;
+    debian) setup_packages ;;
     test)
-        install_packages "${build_packages[@]}" "${view_packages[@]}" "${test_packages[@]}"
-        setup_hip
-        fetch_runtimes
+        setup_packages
         setup_view
         install_python tests/requirements.txt HolisticTraceAnalysis==0.5.0
         install_openmm
         ;;
-    *) die "usage: bash tools/setup.sh [build|view|hip|openmm|test]..." ;;
+    *) die "usage: bash tools/setup.sh [build|view|hip|openmm|debian|test]..." ;;
     esac
 done
 say "ready in $root"

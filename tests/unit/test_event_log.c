@@ -302,15 +302,16 @@ static void threads_log_at_once(void **state)
 static void a_million_scalars_are_all_kept(void **state)
 {
     (void)state;
+    enum { SCALARS = 1000000 / FEWER };
     hb_event_log *log = open_log();
-    for (int i = 0; i < 1000000; i++)
+    for (int i = 0; i < SCALARS; i++)
         assert_int_equal(hb_event_log_scalar(log, "train/some_loss", i, i), HB_OK);
     char path[600];
     snprintf(path, sizeof path, "%s", hb_event_log_path(log));
     assert_int_equal(hb_event_log_flush(log), HB_OK);
-    assert_int_equal(counts_of(log).written, 1000000);
+    assert_int_equal(counts_of(log).written, SCALARS);
     event_list list = close_and_read(log);
-    assert_int_equal(list.count, 1000001);
+    assert_int_equal(list.count, SCALARS + 1);
     for (size_t i = 1; i < list.count; i += 997) {
         assert_int_equal(list.events[i]->step, i - 1);
         assert_true(value_of(&list, i)->simple_value == (float)(i - 1));

@@ -291,7 +291,7 @@ static void test_search_is_bounded(void **state)
     (void)state;
     static const char *const pieces[] = {"{\"a\":", "{", "{\"a\":[[[[", "{\"a\":\"{",
                                          "\"traceEvents\""};
-    enum { SIZE = 1 << 22 };
+    enum { SIZE = (1 << 22) / FEWER };
     char *text = malloc(SIZE + 64);
     for (size_t i = 0; i < HB_ARRAY_LEN(pieces); i++) {
         size_t n = (size_t)sprintf(text, "{\"traceEvents\":[{\"ph\":\"X\"},");
