@@ -4,7 +4,8 @@
     python3 tests/long/fuzz.py [--minutes 30] [--quiet 30] [--save] [TARGET...]
 
 A target that brought no new edge in --quiet minutes of CPU, its runs before counted, is done: it
-ends, and is not begun again. --save puts what was learned into the tree, for the next machine:
+ends, and is not begun again. Where threads meet, and at which address something lies, makes edges that
+no input brings again: those of a place in the source that a run before came to are not new. --save puts what was learned into the tree, for the next machine:
 the fewest inputs that reach all of it, a target's in tests/fuzz/learned/TARGET.tar.xz, and the
 history of runs. The exit status is 1 when one of them fell over, 2 when there is nothing to run."""
 import argparse
@@ -88,37 +89,46 @@ def cpu_seconds(process):
     return (int(fields[11]) + int(fields[12])) * CLOCK_TICK_S
 
 
+def places(target):
+    """Where in the source its runs came to an edge that none of the inputs they began with reached."""
+    return KEPT / f"{target}-places"
+
+
 def run(target, seconds, quiet_cpu_s):
     """Until its time is over, or nothing new came for so much CPU time. Weighing inputs by how rare
     what they reach is ("entropic") took four fifths of the time of targets that reach much."""
     corpus = seed(target)
+    reached = set(places(target).read_text().splitlines()) if places(target).exists() else set()
     command = [BUILD / f"fuzz_{target}", f"-max_total_time={seconds}", f"-max_len={most_bytes(target)}", "-timeout=60",
-               "-entropic=0", "-rss_limit_mb=4096", "-print_final_stats=1",
+               "-entropic=0", "-rss_limit_mb=4096", "-print_final_stats=1", "-print_pcs=1",
                f"-artifact_prefix={KEPT / f'{target}-findings'}/",
                f"-dict={ROOT / 'tests/fuzz/trace.dict'}", corpus]
     process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, errors="replace")
-    known = edges = None  # `known`: those of the inputs that it begins with
-    newest = now = 0
+    edges = None
+    newest = now = new_edges = 0
     tail = []
     for line in process.stderr:
         tail = (tail + [line])[-60:]
         now = max(now, cpu_seconds(process))
-        found = re.search(r"^#\d+\s+(\S+)\s+cov: (\d+)", line)
-        if found and (found[1] == "INITED" or known is not None and int(found[2]) > edges):
-            edges, newest = int(found[2]), now
-            known = edges if known is None else known
-        if known is not None and now - newest > quiet_cpu_s:
+        if (found := re.search(r"^#\d+\s+(\S+)\s+cov: (\d+)", line)) and (edges is not None or found[1] == "INITED"):
+            newest = now if edges is None else newest # what it begins with is read
+            edges = int(found[2])
+        if (found := re.search(r"^\s*NEW_PC: 0x[0-9a-f]+ (.+)", line)) and found[1] not in reached:
+            reached.add(found[1])
+            new_edges, newest = new_edges + 1, now
+        if edges is not None and now - newest > quiet_cpu_s:
             process.terminate()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     text = "".join(tail)
     executed = re.search(r"number_of_executed_units: (\d+)", text) or re.search(r"(?s).*^#(\d+)", text, re.M)
+    places(target).write_text("".join(f"{place}\n" for place in sorted(reached)))
     findings = sorted((KEPT / f"{target}-findings").iterdir())
     cpu_s = usage.ru_utime + usage.ru_stime
     return {"target": target, "executions": int(executed[1]) if executed else 0, "edges": edges or 0,
-            "cpu_s": round(cpu_s), "quiet_s": round(cpu_s - newest) if known is not None else 0,
-            "new_edges": (edges or 0) - (known or 0), "findings": findings,
+            "cpu_s": round(cpu_s), "quiet_s": round(cpu_s - newest) if edges is not None else 0,
+            "new_edges": new_edges, "findings": findings,
             "why": [line.strip() for line in tail if "ERROR" in line or "runtime error" in line]}
 
 
