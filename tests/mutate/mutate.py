@@ -8,8 +8,8 @@
 
 Rooms are folders of src/, and tools. A fault is a flipped comparison, a dropped statement, a wrong
 constant and the like; one that does not compile, or that an optimizer shows to change nothing, does
-not count, nor do those of which faults.py says that nobody could see them. The same seed tries the
-same faults. What survived is printed with its place and what was done, and at the end each room's
+not count, nor do those of which faults.py says that nobody could see them, or changes_nothing.tsv, where
+somebody has looked at one and says why. The same seed tries the same faults. What survived is printed with its place and what was done, and at the end each room's
 share of those caught. Status 1 if that is below --least.
 
 Only tests that execute the line are asked: each runs once without a fault, in a build that marks what
@@ -23,6 +23,7 @@ changed, and runs only tests again that have changed, or that execute what has; 
 --not-executed puts no fault in, and prints the lines that none of the tests executes.
 """
 import argparse
+import csv
 import hashlib
 import json
 import os
@@ -51,6 +52,8 @@ SLOWEST = 90 # seconds: what takes longer is not asked
 STARTS = 1.5 # seconds that a test takes to be linked, or pytest to begin
 TOGETHER = 8 # seconds of tests of one file that are asked at once
 NOT_ASKED = (None, set())
+# Each with its file, its line without blanks around it, what is done to it, and why nobody can see that.
+CHANGES_NOTHING = HERE / "changes_nothing.tsv"
 SANITIZERS = {"ASAN_OPTIONS": "detect_stack_use_after_return=1",
               "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"} # as tests/run.sh has them
 # Tests of size are slow, and notice nothing else, nor do those in which a browser shows the same in TensorBoard.
@@ -419,25 +422,36 @@ def print_not_executed(room):
             print(f"{source.relative_to(room.copy.root)}:{line}: {text[line - 1].strip()}")
 
 
-def report(room, source, place, who, count, names):
+def changes_nothing():
+    """(file, line, fault) of each that is known to."""
+    with CHANGES_NOTHING.open(newline="") as file:
+        return {tuple(row[:3]) for row in list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]}
+
+
+def told(room, source, place):
+    """Its file, line number, line, and what is done to it."""
     text = source.read_text()
-    line = text.count("\n", 0, place[1]) + 1
+    number = text.count("\n", 0, place[1]) + 1
     old, new = (" ".join(part.split())[:70] for part in (text[place[1]:place[2]], place[3]))
-    where = f"{source.relative_to(room.copy.root)}:{line}"
-    what = f"{place[0]}: {old} -> {new}"
+    return (str(source.relative_to(room.copy.root)), number, text.splitlines()[number - 1].strip(),
+            f"{place[0]}: {old} -> {new}")
+
+
+def report(room, source, place, who, count, names):
+    file, number, line, what = told(room, source, place)
+    where = f"{file}:{number}"
     if who:
         print(f"caught    {where:38} {what}   by {who}", flush=True)
     else:
         asked = f"{count} of {names} asked" if names else "not executed"
-        print(f"SURVIVED  {where:38} {what}   ({asked})\n"
-              f"          {text.splitlines()[line - 1].strip()}", flush=True)
+        print(f"SURVIVED  {where:38} {what}   ({asked})\n          {line}", flush=True)
 
 
 def attack(room, seed, count, until, patience):
     """(caught, survived)"""
     chance = random.Random(f"{seed} {room.name}")
     weights = [len(source.read_text()) for source in room.sources]
-    caught, tried = 0, set()
+    caught, tried, known = 0, set(), changes_nothing()
     survived = vain = 0
     # A small room has fewer faults than one may ask for.
     while caught + survived < count and time.monotonic() < until and vain < 200:
@@ -447,6 +461,9 @@ def attack(room, seed, count, until, patience):
             vain += 1
             continue
         tried.add((source, place))
+        file, _, line, what = told(room, source, place)
+        if (file, line, what) in known:
+            continue
         result = room.try_one(source, place, patience)
         if result is None:
             continue
