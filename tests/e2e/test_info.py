@@ -39,6 +39,26 @@ def test_devices_and_the_way_that_record_would_take():
     assert before.rstrip().splitlines()[-2].split()[0] == told["backend"]
 
 
+@pytest.mark.parametrize("suite", [None, "trixie", "sid", "experimental"])
+def test_each_way_has_its_releases(suite):
+    """Every way that cannot be taken says why."""
+    in_suite = [ROOT / "tools/simhsa/in_suite", suite] if suite else []
+    ran = subprocess.run([*in_suite, HIPBOARD, "info", "--json"], capture_output=True, text=True, timeout=600,
+                         env=dict(os.environ, LD_LIBRARY_PATH=str(SIMHSA), SIMHSA_LIBRARY_DIR=str(SIMHSA)))
+    if ran.returncode == 77:
+        pytest.skip(ran.stderr.strip())
+    told = json.loads(ran.stdout)
+    major, minor = told["runtime_version"] // 10**7, told["runtime_version"] // 10**5 % 100
+    old = (major, minor) < (5, 3)
+    assert {b["name"]: b["why_not"] for b in told["backends"]} == {
+        "rocprofiler-sdk": "librocprofiler-sdk.so.1 is not installed",
+        "tracer-hook": f"HIP {major}.{minor} has no such hook" if old else "",
+        "activity-hooks": "" if old else f"HIP {major}.{minor} reports its work in another way",
+        "interposition": "",
+    }
+    assert told["backend"] == ("activity-hooks" if old else "tracer-hook")
+
+
 def test_variables_that_hide_devices():
     told = json.loads(info("--json", SIMHSA_GPUS="2", HIP_VISIBLE_DEVICES="1"))
     assert len(told["devices"]) == 1

@@ -517,6 +517,29 @@ static void a_ring_of_bytes_stays_small(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* However long it is to keep: the other half is for what comes meanwhile. */
+static void a_ring_of_hours_keeps_half_of_what_it_may(void **state)
+{
+    (void)state;
+    enum { MOST = 4 << 20, ROUNDS = 200, SCOPES = 3000, PATIENCE_MS = 20000 };
+    hb_profiler_options o = ring();
+    o.ring_ns = INT64_C(3600000000000);
+    o.max_record_bytes = MOST;
+    o.spool_dir = dir;
+    hb_profiler *prof = start(&o);
+    for (int i = 0; i < ROUNDS; i++) { /* 3 MB, in two seconds, in each of which it looks once */
+        for (int k = 0; k < SCOPES; k++)
+            HB_RECORD_FUNCTION("work") {
+            }
+        step(prof, i, 1);
+        usleep(10000);
+    }
+    for (int i = 0; i < PATIENCE_MS && kept_bytes(prof) > MOST / 2; i++)
+        nap();
+    assert_in_range(kept_bytes(prof), MOST / 4, MOST / 2);
+    hb_profiler_destroy(prof);
+}
+
 static void *one_scope(void *unused)
 {
     HB_RECORD_FUNCTION("short") {
@@ -847,6 +870,7 @@ int main(void)
         IN_DIR(signals_numbers_and_requests_write_it),
         IN_DIR(a_slow_step_and_the_file_of_a_job_write_it),
         IN_DIR(a_ring_of_bytes_stays_small),
+        IN_DIR(a_ring_of_hours_keeps_half_of_what_it_may),
         IN_DIR(threads_that_are_gone_are_forgotten),
         IN_DIR(nothing_is_lost_while_it_is_written),
         IN_DIR(dumps_and_threads_do_not_disturb_each_other),

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/files.h"
 
 enum { MOST_BYTES = 1 << 28 };
 
@@ -34,7 +35,7 @@ static int open_own(void)
     char path[64];
     struct stat st;
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = hb_open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0) return -1;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid()) return fd;
     close(fd);
