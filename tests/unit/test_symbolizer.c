@@ -775,7 +775,7 @@ static void only_programs_have_ids(void **state)
     assert_int_equal(read(fd, whole, SIZE), SIZE);
     close(fd);
     assert_true(copy_has_id(whole, SIZE));
-    for (int damage = 0; damage < 10; damage++) {
+    for (int damage = 0; damage < 11; damage++) {
         memcpy(head, whole, SIZE);
         ElfW(Ehdr) *e = (ElfW(Ehdr) *)(void *)head;
         ElfW(Phdr) *p = (ElfW(Phdr) *)(void *)(head + e->e_phoff);
@@ -801,6 +801,7 @@ static void only_programs_have_ids(void **state)
         if (damage == 7) memcpy(id + 1, "GNX", 4);
         if (damage == 8) id->n_descsz = 1 << 20;
         if (damage == 9) notes->p_filesz = 30000;
+        if (damage == 10) memcpy(id + 1, "GNUX", 4);
         assert_false(copy_has_id(head, SIZE));
     }
 }

@@ -168,7 +168,7 @@ void hb_control_written(hb_profiler *prof, uint64_t number, const char *path, co
 {
     hb_control *c = prof->control;
     char *line = NULL;
-    if (!c || number == 0) return;
+    if (!c) return; /* nobody could ask */
     if (asprintf(&line, error ? "error %s\n" : "written %s\n", error ? error : path) < 0) return;
     hb_lock_take(&c->lock);
     bool room = c->running && c->num_news < MAX_NEWS;
