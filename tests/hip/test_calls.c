@@ -118,6 +118,34 @@ static void such_work_stands_on_its_stream(void **state)
     HIP_OK(hipFree(data));
 }
 
+/* Programs that are built with -fgpu-default-stream=per-thread. */
+static void work_on_a_threads_own_stream_is_timed(void **state)
+{
+    (void)state;
+    enum { BYTES = 4096 };
+    static char host[BYTES];
+    char *data;
+    int (*copy)(void *, const void *, size_t, int, hipStream_t);
+    int (*fill)(void *, int, size_t);
+    newer("hipMemcpyAsync_spt", &copy);
+    newer("hipMemset_spt", &fill);
+    HIP_OK(hipMalloc((void **)&data, BYTES));
+    hb_profiler *prof = capture_start(0);
+    assert_int_equal(fill(data, 1, BYTES), 0);
+    assert_int_equal(copy(host, data, BYTES, hipMemcpyDeviceToHost, NULL), 0);
+    HIP_OK(hipDeviceSynchronize());
+    assert_int_equal(host[BYTES - 1], 1);
+    cJSON *trace = capture_stop(prof);
+    const cJSON *filled = nth_event(trace, "gpu_memset", "Memset (Device)", 0);
+    const cJSON *copied = nth_event(trace, "gpu_memcpy", "Memcpy DtoH (Device -> Host)", 0);
+    assert_string_equal(text_of(call_of(trace, filled), "name"), "hipMemset");
+    assert_string_equal(text_of(call_of(trace, copied), "name"), "hipMemcpyAsync");
+    assert_int_equal(arg(filled, "stream"), arg(copied, "stream"));
+    assert_false(metadata_says(trace, "hipboard_hip_notes", "missing"));
+    cJSON_Delete(trace);
+    HIP_OK(hipFree(data));
+}
+
 /* ---- ways to launch that HIP 6 and 7 have added ---- */
 
 /* hipLaunchConfig_t and HIP_LAUNCH_CONFIG. */
@@ -602,6 +630,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_any_call_is_that_calls),
         cmocka_unit_test(such_work_stands_on_its_stream),
+        cmocka_unit_test(work_on_a_threads_own_stream_is_timed),
         cmocka_unit_test(new_ways_to_launch_are_seen),
         cmocka_unit_test(launches_by_threads_show_blocks),
         cmocka_unit_test(launches_by_an_early_address_are_seen_or_said_to_be_missing),
