@@ -102,6 +102,35 @@ static void slow_steps_are_told_from_usual_ones(void **state)
     assert_int_equal(median, 1000000);
 }
 
+static int by_length(const void *a, const void *b)
+{
+    int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
+    return (first > second) - (first < second);
+}
+
+/* Of the last steps, in whatever order they came. */
+static void the_usual_step_is_in_the_middle(void **state)
+{
+    (void)state;
+    enum { STEPS = 3 * HB_SLOW_STEPS_KEPT };
+    static int64_t ns[STEPS], sorted[HB_SLOW_STEPS_KEPT];
+    hb_slow_steps s = {0};
+    int64_t now = 1, took, median;
+    uint32_t random = 1;
+    assert_false(hb_slow_steps_next(&s, now, 300, &took, &median));
+    for (size_t i = 0; i < STEPS; i++) {
+        random = random * 1664525 + 1013904223;
+        ns[i] = 1 + (random >> 12);
+        now += ns[i];
+        (void)hb_slow_steps_next(&s, now, 300, &took, &median);
+        assert_int_equal(took, ns[i]);
+        size_t known = HB_MIN(i, (size_t)HB_SLOW_STEPS_KEPT);
+        memcpy(sorted, ns + i - known, known * sizeof *ns);
+        qsort(sorted, known, sizeof *sorted, by_length);
+        assert_int_equal(median, known ? sorted[known / 2] : 0);
+    }
+}
+
 /* A line too much, and no more. */
 static void requests_and_their_texts_have_a_largest_size(void **state)
 {
@@ -872,6 +901,7 @@ int main(void)
         cmocka_unit_test(a_requested_file_is_named_after_process_and_request),
         cmocka_unit_test(options_of_requests_have_their_ranges),
         cmocka_unit_test(slow_steps_are_told_from_usual_ones),
+        cmocka_unit_test(the_usual_step_is_in_the_middle),
         IN_DIR(nothing_is_recorded_until_it_is_asked_for),
         IN_DIR(steps_are_recorded_at_a_multiple_and_the_asker_gets_the_trace),
         IN_DIR(a_time_is_recorded_whatever_the_program_does),
