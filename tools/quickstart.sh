@@ -57,7 +57,7 @@ record() {
 
 bash tools/setup.sh build view hip
 say "building"
-[ -f build/build.ninja ] || quietly meson setup build -Dtests=false # tests/run.sh adds them
+[ -f build/build.ninja ] || quietly meson setup build
 quietly ninja -C build tools/hipboard/hipboard tools/hipboard/libhipboard-capture.so hip_samples
 choose_gpu
 train digits_workers0 0 build/samples/digits/digits

@@ -15,10 +15,14 @@ pytestmark = pytest.mark.skipif(not (BUILD / "tests/hip/plain").exists(),
                                 reason="needs libamdhip64-dev and tools/simhsa")
 
 
-def info(*arguments, **env):
+def info(*arguments, suite=None, **env):
+    """With the HIP runtime of this machine, or of another suite of Debian."""
     keep = {k: v for k, v in os.environ.items() if not k.endswith("_VISIBLE_DEVICES")}
-    ran = subprocess.run([HIPBOARD, "info", *arguments], capture_output=True, text=True, timeout=600,
-                         env=dict(keep, LD_LIBRARY_PATH=str(SIMHSA)) | env)
+    in_suite = [ROOT / "tools/simhsa/in_suite", suite] if suite else []
+    ran = subprocess.run([*in_suite, HIPBOARD, "info", *arguments], capture_output=True, text=True, timeout=600,
+                         env=dict(keep, LD_LIBRARY_PATH=str(SIMHSA), SIMHSA_LIBRARY_DIR=str(SIMHSA)) | env)
+    if suite and ran.returncode == 77:
+        pytest.skip(ran.stderr.strip())
     assert ran.returncode == 0 and ran.stderr == ""
     return ran.stdout
 
@@ -42,12 +46,7 @@ def test_devices_and_the_way_that_record_would_take():
 @pytest.mark.parametrize("suite", [None, "trixie", "sid", "experimental"])
 def test_each_way_has_its_releases(suite):
     """Every way that cannot be taken says why."""
-    in_suite = [ROOT / "tools/simhsa/in_suite", suite] if suite else []
-    ran = subprocess.run([*in_suite, HIPBOARD, "info", "--json"], capture_output=True, text=True, timeout=600,
-                         env=dict(os.environ, LD_LIBRARY_PATH=str(SIMHSA), SIMHSA_LIBRARY_DIR=str(SIMHSA)))
-    if ran.returncode == 77:
-        pytest.skip(ran.stderr.strip())
-    told = json.loads(ran.stdout)
+    told = json.loads(info("--json", suite=suite))
     major, minor = told["runtime_version"] // 10**7, told["runtime_version"] // 10**5 % 100
     old = (major, minor) < (5, 3)
     assert {b["name"]: b["why_not"] for b in told["backends"]} == {

@@ -4,10 +4,11 @@
     python3 tests/long/fuzz.py [--minutes 30] [--quiet 30] [--save] [TARGET...]
 
 A target that brought no new edge in --quiet minutes of CPU, its runs before counted, is done: it
-ends, and is not begun again. Where threads meet, and at which address something lies, makes edges that
-no input brings again: those of a place in the source that a run before came to are not new. --save puts what was learned into the tree, for the next machine:
-the fewest inputs that reach all of it, a target's in tests/fuzz/learned/TARGET.tar.xz, and the
-history of runs. The exit status is 1 when one of them fell over, 2 when there is nothing to run."""
+ends, and is not begun again. Where threads meet, and at which address something lies, makes edges
+that no input brings again: those of a place in the source that a run before came to are not new.
+
+--save puts what was learned into the tree, for the next machine: the fewest inputs that reach all of
+it, a target's in tests/fuzz/learned/TARGET.tar.xz, and the history of runs. The exit status is 1 when one of them fell over, 2 when there is nothing to run."""
 import argparse
 import concurrent.futures
 import csv
