@@ -88,9 +88,10 @@ HB_API size_t hb_import_count(const hb_import *import);
 /** NULL beyond the last. */
 HB_API const hb_imported *hb_import_get(const hb_import *import, size_t index);
 
-/** Writes a process's trace to `directory/<host>_<pid>.<time>.pt.trace.json[.gz]`. The same files
- * and options give the same bytes. Missing directories are made; the file appears whole or not at
- * all. *path, which may be NULL, is freed with hb_free(). */
+/** Writes a process's trace to `directory/<host>_<pid>.<time>.pt.trace.json[.gz]`, where time is
+ * when the last of it ended, in ns of Unix time. The same files and options give the same bytes.
+ * Missing directories are made; the file appears whole or not at all. *path, which may be NULL, is
+ * freed with hb_free(). */
 HB_API hb_result hb_import_write(hb_import *import, size_t index, const char *directory,
                                  char **path);
 

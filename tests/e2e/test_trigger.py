@@ -111,7 +111,7 @@ def test_a_cycle_in_memory_is_what_its_file_is(tmp_path):
 
 
 def test_a_step_that_takes_long_triggers(tmp_path):
-    with running(SAMPLE, 1010, cwd=tmp_path):
+    with running(SAMPLE, cwd=tmp_path):
         path = until(lambda: list((tmp_path / "runs/on_demand").glob("*.pt.trace.json")))[0]
         reason = json.loads(path.read_text())["hipboard_reason"]
     assert reason.startswith("step ") and "the median is" in reason

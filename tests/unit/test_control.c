@@ -7,6 +7,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -590,6 +591,35 @@ static void who_waits_is_told_when_it_will_not_begin(void **state)
     }
 }
 
+/* Of who does not wait, and of alarms that nobody has heard yet: the program says it. */
+static void what_did_not_begin_before_the_end_is_said(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        char said[4096] = "";
+        hb_profiler_options o = on_demand();
+        o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+        hb_profiler *prof = start(&o);
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        int file = memfd_create("said", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+        dup2(file, STDERR_FILENO);
+        hb_result asked = hb_profiler_dump(prof, "a look");
+        while (!late && !hb_demand_is_awaited(prof))
+            nap();
+        hb_result stopped = hb_profiler_stop(prof);
+        hb_profiler_destroy(prof);
+        dup2(before, STDERR_FILENO);
+        close(before);
+        ssize_t n = pread(file, said, sizeof said - 1, 0);
+        close(file);
+        assert_int_equal(asked, HB_OK);
+        assert_int_equal(stopped, HB_OK);
+        assert_true(n > 0);
+        assert_string_equal(said, "hipboard: not recorded, since the profiler stopped before it "
+                                  "began: a look\n");
+    }
+}
+
 static void options_that_do_not_go_together_are_refused(void **state)
 {
     (void)state;
@@ -913,6 +943,7 @@ int main(void)
         cmocka_unit_test(a_metric_beyond_its_limit_triggers_once),
         IN_DIR(an_alarm_does_not_displace_what_was_asked_for),
         IN_DIR(who_waits_is_told_when_it_will_not_begin),
+        IN_DIR(what_did_not_begin_before_the_end_is_said),
         cmocka_unit_test(options_that_do_not_go_together_are_refused),
         cmocka_unit_test(a_request_without_a_directory_is_refused),
         IN_DIR(a_new_request_file_is_read_once),

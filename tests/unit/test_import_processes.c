@@ -492,8 +492,8 @@ static void counters_that_are_endless(void **state)
 static void names_of_files(void **state)
 {
     static const char *const names[] = {
-        "n_7.1700000000000000010.pt.trace.json.gz", "n_7.1700000000000000011.pt.trace.json.gz",
-        "n_7.1700000000000000012.pt.trace.json.gz"};
+        "n_7.1700000000000005010.pt.trace.json.gz", "n_7.1700000000000005011.pt.trace.json.gz",
+        "n_7.1700000000000005012.pt.trace.json.gz"};
     const char *paths[3];
     hb_import_options o = HB_IMPORT_OPTIONS_INIT;
     hb_import *import;
@@ -516,6 +516,28 @@ static void names_of_files(void **state)
                                 import->processes[k]->info.trace_id);
     }
     hb_import_close(import);
+}
+
+/* As two dumps of one ring: each has a name and an id of its own in one directory. */
+static void recordings_that_begin_at_one_instant(void **state)
+{
+    static const char *const events[] = {
+        EVENT("mine", "a", 7, 8, 0.01, 5, ""),
+        EVENT("mine", "a", 7, 8, 0.01, 5, "") "," EVENT("mine", "b", 7, 8, 6, 1, "")};
+    char ids[2][64];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "{'host_name':'ring','baseTimeNanoseconds':1700000000000000000,"
+                 "'traceEvents':[%s]}",
+                 events[i]);
+        hb_import *import = import_with(keep_quoted(i ? "later" : "first", text), NULL);
+        assert_int_equal(hb_import_write(import, 0, in_dir("log"), NULL), HB_OK);
+        snprintf(ids[i], sizeof ids[i], "%s", import->processes[0]->info.trace_id);
+        hb_import_close(import);
+    }
+    assert_string_not_equal(ids[0], ids[1]);
 }
 
 /* Without a directory: the same as it would be written. */
@@ -582,6 +604,7 @@ int main(void)
         IN_DIR(what_a_trace_tells_of_its_file),
         IN_DIR(counters_that_are_endless),
         IN_DIR(names_of_files),
+        IN_DIR(recordings_that_begin_at_one_instant),
         IN_DIR(a_trace_in_memory),
         IN_DIR(processes_by_their_numbers),
     };

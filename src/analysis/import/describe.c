@@ -98,13 +98,15 @@ static void set_worker(hb_import_process *p)
         if (*c == '/' || (named && *c == '.') || iscntrl((unsigned char)*c)) *c = '_';
 }
 
-/* No two files of one import have one name: the last one of a worker has its latest time. */
+/* By when the recording ended, as torch names its traces: several of one ring may begin at one
+ * instant. No two files of one import have one name: the last one of a worker has its latest time.
+ */
 static void set_file_time(hb_import *import, size_t index)
 {
     hb_import_process *p = import->processes[index];
     hb_str worker = {p->worker, (uint32_t)strlen(p->worker)};
     bool added;
-    p->file_time = HB_MAX(p->info.start_ns, 0);
+    p->file_time = HB_MAX(p->info.stop_ns, 0);
     hb_string_id name = hb_import_text(&import->arena, &p->rows, worker);
     hb_dict_entry *last = hb_dict_add(&import->arena, &import->workers, name, &added);
     if (!added && import->processes[last->value]->file_time >= p->file_time)
@@ -123,7 +125,7 @@ static uint64_t hash(const char *text, uint64_t seed)
 static void set_trace_id(hb_import_process *p)
 {
     uint64_t high = hash(p->id, 14695981039346656037u ^ (uint64_t)p->pid);
-    uint64_t low = hash(p->worker, high ^ (uint64_t)p->rows.first);
+    uint64_t low = hash(p->worker, high ^ (uint64_t)p->rows.first ^ (uint64_t)p->rows.last << 1);
     snprintf(p->trace_id, sizeof p->trace_id, "%016llX%016llX", (unsigned long long)high,
              (unsigned long long)low);
     p->info.trace_id = p->trace_id;

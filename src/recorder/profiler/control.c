@@ -276,19 +276,14 @@ static void welcome(hb_control *c)
 
 static void hear_alarm(hb_control *c)
 {
-    hb_alarm_call call;
+    char why[HB_ALARM_TEXT];
     uint64_t number;
-    if (!hb_alarm_heard(c->alarm, &call)) return;
+    if (!hb_alarm_heard_text(c->alarm, why)) return;
     hb_request request = HB_REQUEST_INIT;
-    char why[HB_ALARM_REASON + 80];
-    int n = snprintf(why, sizeof why, "%s", call.reason);
-    if (call.has_value) n += snprintf(why + n, sizeof why - (size_t)n, " = %.6g", call.value);
-    if (call.others)
-        snprintf(why + n, sizeof why - (size_t)n, " (and %llu more)",
-                 (unsigned long long)call.others);
     ask_for(&request, why, "");
     if (hb_ring_is_about_to_be_written(c->prof) || hb_demand_is_awaited(c->prof)) return;
-    (void)ask(c, &request, &number); /* one more while there is one is no news */
+    /* one more while there is one is no news */
+    if (ask(c, &request, &number) == HB_ERROR_STATE) hb_demand_warn_dropped(why);
 }
 
 static void hear_file(hb_control *c)
@@ -364,7 +359,9 @@ static void look_at_file(hb_control *c)
 
 static void finish(hb_control *c)
 {
+    char why[HB_ALARM_TEXT];
     tell_news(c);
+    if (hb_alarm_heard_text(c->alarm, why)) hb_demand_warn_dropped(why);
     for (int i = 0; i < MAX_CLIENTS; i++)
         if (c->clients[i].fd >= 0) refuse(&c->clients[i], "the profiler has stopped");
     change_serving(c, NULL);

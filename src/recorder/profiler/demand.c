@@ -49,8 +49,8 @@ static hb_result check_free(const hb_profiler *prof)
     const hb_demand *d = &prof->demand;
     if (!prof->started) return hb_fail(HB_ERROR_STATE, "the profiler is not started");
     if (prof->paused)
-        return hb_fail(HB_ERROR_STATE, "another profiler of the process is running, for which this "
-                                       "one makes room");
+        return hb_fail(HB_ERROR_BUSY, "another profiler of the process is running, for which this "
+                                      "one makes room");
     if (d->phase != HB_DEMAND_RECORDING) return HB_OK;
     return hb_fail(HB_ERROR_BUSY, "what was asked for before is still being recorded%s%s%s",
                    d->request.id[0] ? " (" : "", d->request.id, d->request.id[0] ? ")" : "");
@@ -196,9 +196,20 @@ bool hb_demand_is_due(const hb_profiler *prof, bool at_once)
     return at_once || hb_demand_due(prof) <= hb_clock_ns(CLOCK_MONOTONIC);
 }
 
-void hb_demand_drop(hb_profiler *prof)
+void hb_demand_over(hb_profiler *prof)
 {
     prof->demand.phase = HB_DEMAND_NONE;
+}
+
+void hb_demand_drop(hb_profiler *prof)
+{
+    if (prof->demand.phase == HB_DEMAND_ASKED) hb_demand_warn_dropped(prof->demand.request.reason);
+    hb_demand_over(prof);
+}
+
+void hb_demand_warn_dropped(const char *reason)
+{
+    hb_warn("not recorded, since the profiler stopped before it began: %s", reason);
 }
 
 /* ---- its cycle ---- */

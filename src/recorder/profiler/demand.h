@@ -52,8 +52,12 @@ int64_t hb_demand_mind(hb_profiler *prof);
 /** Whether a ring is to be written. `at_once`: what is asked for is not waited for any more. */
 bool hb_demand_is_due(const hb_profiler *prof, bool at_once);
 
-/** The profiler stops or pauses: what was not begun is not recorded any more. */
+/** What was asked for is written. */
+void hb_demand_over(hb_profiler *prof);
+/** The profiler stops or pauses: what was not begun is not recorded any more, which is said. */
 void hb_demand_drop(hb_profiler *prof);
+/** Says it of what came too late to be asked for. */
+void hb_demand_warn_dropped(const char *reason);
 
 /** Of the cycle that is being recorded or was recorded last: the number of its request, 0: none. */
 uint64_t hb_demand_number(const hb_profiler *prof);

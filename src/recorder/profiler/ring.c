@@ -288,7 +288,7 @@ static void dump_now(hb_profiler *prof)
     hb_arbitration_lock(prof);
     uint64_t number = hb_demand_number(prof);
     hb_result result = dump(prof, new_dump(&prof->demand.request));
-    hb_demand_drop(prof);
+    hb_demand_over(prof);
     prof->ring.holds = false;
     hb_arbitration_unlock(prof);
     if (result == HB_OK) return;

@@ -157,6 +157,18 @@ bool hb_alarm_heard(hb_alarm *alarm, hb_alarm_call *call)
     return true;
 }
 
+bool hb_alarm_heard_text(hb_alarm *alarm, char text[HB_ALARM_TEXT])
+{
+    hb_alarm_call call;
+    if (!hb_alarm_heard(alarm, &call)) return false;
+    int n = snprintf(text, HB_ALARM_TEXT, "%s", call.reason);
+    if (call.has_value) n += snprintf(text + n, HB_ALARM_TEXT - (size_t)n, " = %.6g", call.value);
+    if (call.others)
+        snprintf(text + n, HB_ALARM_TEXT - (size_t)n, " (and %llu more)",
+                 (unsigned long long)call.others);
+    return true;
+}
+
 /* ---- what rings by itself ---- */
 
 static bool is_blank(char c)

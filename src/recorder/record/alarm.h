@@ -39,6 +39,9 @@ void hb_alarm_wake(hb_alarm *alarm);
 int hb_alarm_fd(const hb_alarm *alarm);
 /** Makes it not readable again. True with what was rung. One listener. */
 bool hb_alarm_heard(hb_alarm *alarm, hb_alarm_call *call);
+/** The same for people: "loss > 5 = 7 (and 2 more)". */
+#define HB_ALARM_TEXT (HB_ALARM_REASON + 80)
+bool hb_alarm_heard_text(hb_alarm *alarm, char text[HB_ALARM_TEXT]);
 
 /* ---- what rings by itself: the last profiler that asked for it hears it; NULL: nobody ---- */
 
