@@ -1096,6 +1096,39 @@ static void test_a_list_names_tables(void **state)
     hb_op_table_free(&table);
 }
 
+/* The last one that was kept of a file is read, whatever the file is by then. */
+static void test_files_of_a_list_are_kept(void **state)
+{
+    char list[1024], path[300];
+    hb_op_texts texts = {0};
+    hb_op_table table = {0};
+    (void)state;
+    put_table("kept.txt", 0644);
+    put_table("also.txt", 0644);
+    snprintf(path, sizeof path, "%s/kept.txt", dir);
+    snprintf(list, sizeof list, "libraries:%s/also.txt:%s", dir, path);
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fprintf(file, "kept_%d | n:i\n", i);
+        fclose(file);
+        assert_int_equal(hb_op_texts_keep(&texts, list), HB_OK);
+    }
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(hb_op_texts_keep(&texts, list), HB_ERROR_IO);
+    assert_int_equal(
+        hb_op_list_read_kept(&table, list + strlen("libraries:"), "", &texts, tell, NULL), HB_OK);
+    assert_int_equal(table.rows.count, 2);
+    assert_non_null(hb_op_table_find(&table, "kept_1"));
+    hb_op_table_free(&table);
+    assert_int_equal(texts.files.count, 2);
+    for (uint32_t i = 0; i < texts.files.count; i++) {
+        free(texts.files.items[i].path);
+        hb_buf_free(&texts.files.items[i].text);
+    }
+    free(texts.files.items);
+}
+
 /* Files beyond 16 MB are none that anybody wrote by hand. */
 static void test_what_is_no_table_is_told_of(void **state)
 {
@@ -1231,6 +1264,7 @@ int main(void)
         cmocka_unit_test(test_a_formula_keeps_sixteen_numbers_in_mind),
         cmocka_unit_test(test_the_longest_formula),
         cmocka_unit_test_setup_teardown(test_a_list_names_tables, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_files_of_a_list_are_kept, make_dir, remove_dir),
         IN_DIR(test_what_is_no_table_is_told_of),
         IN_DIR(test_own_tables_are_the_installer_s_or_ours),
         cmocka_unit_test(test_lists_may_have_own_tables),

@@ -959,6 +959,27 @@ static void a_list_that_is_there_is_not_read_again(void **state)
     }
 }
 
+/* What they said holds on, and what is asked for anew is all that has to be there. */
+static void tables_of_before_may_be_gone(void **state)
+{
+    char paths[2][300], list[400];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/passing.ops.%d", dir, i);
+        FILE *file = fopen(paths[i], "w");
+        assert_non_null(file);
+        fprintf(file, "passing_%d | n:i\n", i);
+        fclose(file);
+        assert_int_equal(hb_operators_attach(paths[i]), HB_OK);
+        assert_int_equal(unlink(paths[i]), 0);
+    }
+    assert_non_null(hb_op_table_find(hb_operators_table(), "passing_0"));
+    assert_non_null(hb_op_table_find(hb_operators_table(), "passing_1"));
+    snprintf(list, sizeof list, "%s:libraries", paths[1]);
+    assert_int_equal(hb_operators_attach(list), HB_ERROR_IO);
+    assert_int_equal(hb_operators_attach(paths[1]), HB_OK); /* as it is */
+}
+
 /* A later profiler's tables are read with those before, so all stay to the end. */
 int main(void)
 {
@@ -981,6 +1002,7 @@ int main(void)
         cmocka_unit_test(a_call_that_is_shown_is_not_told_again),
         cmocka_unit_test(what_was_met_by_one_table_is_met_when_another_comes),
         cmocka_unit_test(a_list_that_is_there_is_not_read_again),
+        cmocka_unit_test(tables_of_before_may_be_gone),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -30,7 +30,8 @@
 typedef struct reading {
     hb_op_table *table;
     const char *own;
-    bool without; /* communication */
+    bool without;             /* communication */
+    const hb_op_texts *texts; /* of its files; NULL: they are read */
     hb_op_error_fn error;
     void *context;
 } reading;
@@ -51,11 +52,6 @@ static bool has(const char *list, const char *word)
         if (hb_str_is(entry, word)) return true;
     }
     return false;
-}
-
-bool hb_op_list_has_own(const char *list)
-{
-    return has(list, OWN) || has(list, COMMUNICATION) || has(list, LOADERS) || has(list, LAUNCHES);
 }
 
 static int is_table(const struct dirent *entry)
@@ -108,18 +104,57 @@ static hb_result read_own(const reading *r, const char *word)
     return result;
 }
 
-static hb_result read_entry(const reading *r, hb_str entry)
+static const char *const own_words[] = {OWN, COMMUNICATION, LOADERS, LAUNCHES};
+
+/* What the entry is of hipboard's own tables; NULL: none of them. */
+static const char *own_word(hb_str entry)
 {
-    if (entry.len == 0 || hb_str_is(entry, TORCH_NAMES) || hb_str_is(entry, WITHOUT)) return HB_OK;
-    if (hb_str_is(entry, OWN)) return read_own(r, OWN);
-    if (hb_str_is(entry, COMMUNICATION)) return read_own(r, COMMUNICATION);
-    if (hb_str_is(entry, LOADERS)) return read_own(r, LOADERS);
-    if (hb_str_is(entry, LAUNCHES)) return read_own(r, LAUNCHES);
+    for (size_t i = 0; i < HB_ARRAY_LEN(own_words); i++)
+        if (hb_str_is(entry, own_words[i])) return own_words[i];
+    return NULL;
+}
+
+bool hb_op_list_has_own(const char *list)
+{
+    hb_str entry;
+    for (const char *at = list; *at;) {
+        at = next_of(at, &entry);
+        if (own_word(entry)) return true;
+    }
+    return false;
+}
+
+static bool is_path(hb_str entry)
+{
+    return entry.len && !hb_str_is(entry, TORCH_NAMES) && !hb_str_is(entry, WITHOUT) &&
+           !own_word(entry);
+}
+
+static struct hb_op_text *find_text(const hb_op_texts *texts, hb_str path)
+{
+    for (uint32_t i = 0; i < texts->files.count; i++)
+        if (hb_str_is(path, texts->files.items[i].path)) return &texts->files.items[i];
+    return NULL;
+}
+
+static hb_result read_path(const reading *r, hb_str entry)
+{
+    struct hb_op_text *kept = r->texts ? find_text(r->texts, entry) : NULL;
+    if (kept)
+        return hb_op_table_read(r->table, kept->path, hb_buf_text(&kept->text), kept->text.size,
+                                true, r->error, r->context);
     char *path = strndup(entry.s, entry.len);
     if (!path) return hb_no_memory();
     hb_result result = hb_op_table_read_file(r->table, path, true, r->error, r->context);
     free(path);
     return result;
+}
+
+static hb_result read_entry(const reading *r, hb_str entry)
+{
+    const char *own = own_word(entry);
+    if (own) return read_own(r, own);
+    return is_path(entry) ? read_path(r, entry) : HB_OK;
 }
 
 static void name_by_alias(hb_op_table *table)
@@ -128,15 +163,53 @@ static void name_by_alias(hb_op_table *table)
         if (table->rows.items[i]->alias) table->rows.items[i]->name = table->rows.items[i]->alias;
 }
 
-hb_result hb_op_list_read(hb_op_table *table, const char *list, const char *own,
-                          hb_op_error_fn error, void *context)
+hb_result hb_op_list_read_kept(hb_op_table *table, const char *list, const char *own,
+                               const hb_op_texts *texts, hb_op_error_fn error, void *context)
 {
-    reading r = {table, own, has(list, WITHOUT), error, context};
+    reading r = {table, own, has(list, WITHOUT), texts, error, context};
     hb_str entry;
     for (const char *at = list; *at;) {
         at = next_of(at, &entry);
         HB_TRY(read_entry(&r, entry));
     }
     if (has(list, TORCH_NAMES)) name_by_alias(table);
+    return HB_OK;
+}
+
+hb_result hb_op_list_read(hb_op_table *table, const char *list, const char *own,
+                          hb_op_error_fn error, void *context)
+{
+    return hb_op_list_read_kept(table, list, own, NULL, error, context);
+}
+
+/* ---- what is kept of files ---- */
+
+static hb_result keep(hb_op_texts *texts, hb_str entry)
+{
+    char *path = strndup(entry.s, entry.len);
+    hb_buf text;
+    hb_result result = path ? hb_op_table_load(path, &text) : hb_no_memory();
+    struct hb_op_text *kept = result == HB_OK ? find_text(texts, entry) : NULL;
+    if (kept) {
+        hb_buf_free(&kept->text);
+        kept->text = text;
+    } else if (result == HB_OK && (kept = HB_APPEND(&texts->files))) {
+        *kept = (struct hb_op_text){path, text};
+        return HB_OK;
+    } else if (result == HB_OK) {
+        hb_buf_free(&text);
+        result = hb_no_memory();
+    }
+    free(path);
+    return result;
+}
+
+hb_result hb_op_texts_keep(hb_op_texts *texts, const char *list)
+{
+    hb_str entry;
+    for (const char *at = list; *at;) {
+        at = next_of(at, &entry);
+        if (is_path(entry)) HB_TRY(keep(texts, entry));
+    }
     return HB_OK;
 }

@@ -22,4 +22,21 @@ bool hb_op_list_has_own(const char *list);
 hb_result hb_op_list_read(hb_op_table *table, const char *list, const char *own,
                           hb_op_error_fn error, void *context);
 
+/** What stood in the files that lists named: so the lists can be read once more when the files are
+ * gone, or others. All zero is none. */
+typedef struct hb_op_texts {
+    HB_VEC(struct hb_op_text {
+        char *path;
+        hb_buf text;
+    })
+    files;
+} hb_op_texts;
+
+/** Keeps what stands in the files of a list, in place of what it kept of the same files.
+ * HB_ERROR_IO and HB_ERROR_LIMIT as above. */
+hb_result hb_op_texts_keep(hb_op_texts *texts, const char *list);
+/** hb_op_list_read() where `texts` has all files that the list names. */
+hb_result hb_op_list_read_kept(hb_op_table *table, const char *list, const char *own,
+                               const hb_op_texts *texts, hb_op_error_fn error, void *context);
+
 #endif

@@ -338,25 +338,32 @@ hb_result hb_op_table_read(hb_op_table *table, const char *file, const char *tex
     return HB_OK;
 }
 
-hb_result hb_op_table_read_file(hb_op_table *table, const char *path, bool careful,
-                                hb_op_error_fn error, void *context)
+hb_result hb_op_table_load(const char *path, hb_buf *text)
 {
     struct stat st;
     int fd;
     HB_TRY(hb_open_to_read(path, &fd, &st));
-    hb_buf text;
-    hb_buf_init(&text, MAX_FILE);
+    hb_buf_init(text, MAX_FILE);
     ssize_t got = S_ISDIR(st.st_mode) ? -1 : 1;
     while (got > 0) {
-        char *room = hb_buf_reserve(&text, 65536);
+        char *room = hb_buf_reserve(text, 65536);
         got = room ? read(fd, room, 65536) : 0;
-        if (got > 0) text.size += (size_t)got;
+        if (got > 0) text->size += (size_t)got;
     }
     close(fd);
-    hb_result result = got < 0       ? hb_fail(HB_ERROR_IO, "'%s' can't be read as a table", path)
-                       : text.failed ? hb_fail(HB_ERROR_LIMIT, "'%s' is too big for a table", path)
-                                     : hb_op_table_read(table, path, hb_buf_text(&text), text.size,
-                                                        careful, error, context);
+    if (got == 0 && !text->failed) return HB_OK;
+    hb_buf_free(text);
+    return got < 0 ? hb_fail(HB_ERROR_IO, "'%s' can't be read as a table", path)
+                   : hb_fail(HB_ERROR_LIMIT, "'%s' is too big for a table", path);
+}
+
+hb_result hb_op_table_read_file(hb_op_table *table, const char *path, bool careful,
+                                hb_op_error_fn error, void *context)
+{
+    hb_buf text;
+    HB_TRY(hb_op_table_load(path, &text));
+    hb_result result =
+        hb_op_table_read(table, path, hb_buf_text(&text), text.size, careful, error, context);
     hb_buf_free(&text);
     return result;
 }

@@ -8,6 +8,7 @@
 #define HB_OPS_OP_TABLE_H
 
 #include "base/arena.h"
+#include "base/base.h"
 #include "base/hash_slots.h"
 
 enum {
@@ -199,7 +200,9 @@ typedef void (*hb_op_error_fn)(void *context, const char *file, uint32_t line, u
  * may be NULL. `careful` as in hb_op_entry. HB_ERROR_NO_MEMORY only. */
 hb_result hb_op_table_read(hb_op_table *table, const char *file, const char *text, size_t size,
                            bool careful, hb_op_error_fn error, void *context);
-/** The same of a file, of at most 16 MB. HB_ERROR_IO. */
+/** What stands in a file, of at most 16 MB; then hb_buf_free() it. HB_ERROR_IO, HB_ERROR_LIMIT. */
+hb_result hb_op_table_load(const char *path, hb_buf *text);
+/** Both of a file. */
 hb_result hb_op_table_read_file(hb_op_table *table, const char *path, bool careful,
                                 hb_op_error_fn error, void *context);
 void hb_op_table_free(hb_op_table *table);

@@ -45,7 +45,8 @@ static struct {
      * before it are kept, so that checks for leaks find them. */
     _Atomic(hb_op_table *) table;
     HB_VEC(hb_op_table *) replaced;
-    char *attached; /* the lists that it holds, each with a newline */
+    char *attached;    /* the lists that it holds, each with a newline */
+    hb_op_texts texts; /* of their files, which may be gone by the next one */
     hb_operator *operators;
     unsigned long long adds, subs; /* of libraries, when it was last looked */
     HB_VEC(uintptr_t) seen, fresh; /* modules, by where they were loaded */
@@ -317,7 +318,7 @@ static hb_result read_list(hb_op_table *table, const char *list)
 {
     char own[PATH_MAX] = "";
     if (hb_op_list_has_own(list)) HB_TRY(hb_part_path(HB_OP_FIRST_TABLE, own, sizeof own));
-    return hb_op_list_read(table, list, own, tell, NULL);
+    return hb_op_list_read_kept(table, list, own, &self.texts, tell, NULL);
 }
 
 bool hb_tables_name_steps(void)
@@ -339,6 +340,7 @@ static bool is_attached(const char *list)
 /* All that was attached before, and this. */
 static hb_result read_anew(const char *list, char **all, hb_op_table **table)
 {
+    HB_TRY(hb_op_texts_keep(&self.texts, list));
     *table = calloc(1, sizeof **table);
     if (!*table || asprintf(all, "%s%s\n", self.attached ? self.attached : "", list) < 0) {
         free(*table);
