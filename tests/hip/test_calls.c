@@ -413,6 +413,36 @@ static void copies_are_work_of_their_direction(void **state)
         HIP_OK(hipFree(on_device[i]));
 }
 
+/* Not what lies between the rows. */
+static void rectangles_have_the_bytes_of_their_rows(void **state)
+{
+    enum { PITCH = 512, WIDTH = 100, ROWS = 7 };
+    static char in_host[PITCH * ROWS];
+    static const struct {
+        const char *call, *work;
+    } rows[] = {{"hipMemset2D", "gpu_memset"}, {"hipMemcpy2D", "gpu_memcpy"}};
+    char *on_device;
+    (void)state;
+    HIP_OK(hipMalloc((void **)&on_device, sizeof in_host));
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipMemset2D(on_device, PITCH, 1, WIDTH, ROWS));
+    HIP_OK(hipMemcpy2D(in_host, PITCH, on_device, PITCH, WIDTH, ROWS, hipMemcpyDeviceToHost));
+    HIP_OK(hipDeviceSynchronize());
+    cJSON *trace = capture_stop(prof);
+    for (int i = 0; i < 2; i++) {
+        const cJSON *call = nth_event(trace, "Runtime", rows[i].call, 0);
+        const cJSON *work = nth_event(trace, rows[i].work, NULL, 0);
+        assert_non_null(call);
+        assert_non_null(work);
+        const cJSON *bytes = cJSON_GetObjectItem(args_of(call), "bytes"); /* a copy's are a text */
+        assert_int_equal(cJSON_IsString(bytes) ? atoi(bytes->valuestring) : bytes->valueint,
+                         WIDTH * ROWS);
+        assert_int_equal(number_of(args_of(work), "bytes"), WIDTH * ROWS);
+    }
+    cJSON_Delete(trace);
+    HIP_OK(hipFree(on_device));
+}
+
 /* Also the second in a row, one in the middle of good ones, and launches. */
 static void each_failure_shows_its_error(void **state)
 {
@@ -637,6 +667,7 @@ int main(void)
         cmocka_unit_test(failing_calls_show_their_error),
         cmocka_unit_test(copies_show_their_kind),
         cmocka_unit_test(copies_are_work_of_their_direction),
+        cmocka_unit_test(rectangles_have_the_bytes_of_their_rows),
         cmocka_unit_test(each_failure_shows_its_error),
         cmocka_unit_test(calls_lie_in_their_scopes_one_behind_the_other),
         cmocka_unit_test(every_call_shows_where_it_was_made),

@@ -589,7 +589,7 @@ static void kernels_take_what_the_runtime_says(void **state)
     kernel_error = 0;
 }
 
-static void a_runtime_that_tells_nothing_of_kernels_has_them_unnamed(void **state)
+static void kernels_of_which_no_name_is_told_have_none(void **state)
 {
     (void)state;
     static const hb_hip silent;
@@ -597,6 +597,14 @@ static void a_runtime_that_tells_nothing_of_kernels_has_them_unnamed(void **stat
         const hb_kernel *k = hb_kernel_of(&silent, at(0x1000 + i), i == 1, at(9));
         assert_int_equal(k->name, HB_STRING_UNNAMED);
         assert_int_equal(k->vgprs, HB_REGISTERS_UNKNOWN);
+    }
+    kernel_name = NULL; /* of one it knows no name, but the rest */
+    of_kernel = (hipFuncAttributes){.numRegs = 24, .sharedSizeBytes = 512};
+    for (uint64_t i = 0; i < 2; i++) {
+        const hb_kernel *k = hb_kernel_of(&with_kernels, at(0x1010 + i), i == 1, at(9));
+        assert_int_equal(k->name, HB_STRING_UNNAMED);
+        assert_int_equal(k->vgprs, 24);
+        assert_int_equal(k->lds_bytes, 512);
     }
 }
 
@@ -857,7 +865,7 @@ int main(void)
         cmocka_unit_test(devices_are_looked_at_once),
         cmocka_unit_test(an_error_without_a_name_has_none),
         cmocka_unit_test(kernels_take_what_the_runtime_says),
-        cmocka_unit_test(a_runtime_that_tells_nothing_of_kernels_has_them_unnamed),
+        cmocka_unit_test(kernels_of_which_no_name_is_told_have_none),
         cmocka_unit_test(kernels_are_asked_about_again_when_they_may_be_others),
         cmocka_unit_test(kernels_by_name_are_plain_and_kept),
         cmocka_unit_test(streams_are_asked_until_they_are_done),

@@ -226,6 +226,13 @@ static void one_that_is_no_program_is_refused(void **state)
     assert_refused("cannot start");
 }
 
+static void one_that_may_not_be_run_is_refused(void **state)
+{
+    (void)state;
+    use_script("echo ready; cat", 0644);
+    assert_refused("helper cannot be run: Permission denied");
+}
+
 static void what_others_may_write_to_is_not_started(void **state)
 {
     (void)state;
@@ -817,6 +824,7 @@ int main(void)
         cmocka_unit_test(standard_descriptors_may_be_closed),
         WITH_SCRIPT(one_of_another_version_is_refused),
         WITH_SCRIPT(one_that_is_no_program_is_refused),
+        WITH_SCRIPT(one_that_may_not_be_run_is_refused),
         WITH_SCRIPT(what_others_may_write_to_is_not_started),
         IN_DIR(files_of_others_are_not_run),
         cmocka_unit_test(parts_are_found_by_their_names),

@@ -20,15 +20,15 @@ enum { PATIENCE_MS = 30000 };
 
 /* ---- where it is ---- */
 
-/* False: not there, and hb_last_error() says why. */
-static bool find_program(char path[PATH_MAX])
+static hb_result find_program(char path[PATH_MAX])
 {
     const char *set = secure_getenv(PATH_SETTING);
-    if (!set) return hb_part_path(PROGRAM, path, PATH_MAX) == HB_OK && access(path, X_OK) == 0;
-    bool may = snprintf(path, PATH_MAX, "%s", set) < PATH_MAX && hb_part_may_be_run(path, 0) &&
-               access(path, X_OK) == 0;
-    if (!may) hb_fail(HB_ERROR_UNSUPPORTED, PROGRAM " is not there; " PATH_SETTING " names it");
-    return may;
+    if (!set)
+        HB_TRY(hb_part_path(PROGRAM, path, PATH_MAX));
+    else if (snprintf(path, PATH_MAX, "%s", set) >= PATH_MAX || !hb_part_may_be_run(path, 0))
+        return hb_fail(HB_ERROR_UNSUPPORTED, PROGRAM " is not there; " PATH_SETTING " names it");
+    if (access(path, X_OK) == 0) return HB_OK;
+    return hb_fail_errno(HB_ERROR_UNSUPPORTED, errno, "%s cannot be run", path);
 }
 
 /* ---- starting it ---- */
@@ -60,7 +60,7 @@ bool hb_symbolizer_start(hb_symbolizer_process *p, hb_str loaded_code)
     *p = (hb_symbolizer_process){.pipe = HB_NO_KEPT_FILE, .patience_ms = PATIENCE_MS};
     hb_buf_init(&p->answers, (size_t)64 << 20);
     if (!hb_helper_is_allowed()) return fail(p, "this program has privileges of its own");
-    if (!find_program(path)) return fail(p, "%s", hb_last_error());
+    if (find_program(path) != HB_OK) return fail(p, "%s", hb_last_error());
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return fail(p, "no pipe to %s: %s", path, strerror(errno));
     pid_t pid = hb_helper_launch(path, PROGRAM, ends[1]);
