@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -231,6 +232,29 @@ static void one_that_may_not_be_run_is_refused(void **state)
     (void)state;
     use_script("echo ready; cat", 0644);
     assert_refused("helper cannot be run: Permission denied");
+}
+
+static void interrupt(int signal_number)
+{
+    (void)signal_number;
+}
+
+/* Of the program's, as its timers send. */
+static void signals_do_not_end_the_wait_for_it(void **state)
+{
+    (void)state;
+    hb_symbolizer_process p;
+    struct sigaction before, ours = {.sa_handler = interrupt}; /* no call goes on by itself */
+    struct itimerval each_10_ms = {{0, 10000}, {0, 10000}}, none = {{0, 0}, {0, 0}};
+    use_script("while read -r line && [ -n \"$line\" ]; do :; done; sleep 0.3; echo ready; cat",
+               0755);
+    assert_int_equal(sigaction(SIGALRM, &ours, &before), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &each_10_ms, NULL), 0);
+    bool started = hb_symbolizer_start(&p, HB_STR(""));
+    setitimer(ITIMER_REAL, &none, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    if (!started) fail_msg("%s", p.reason);
+    hb_symbolizer_end(&p);
 }
 
 static void what_others_may_write_to_is_not_started(void **state)
@@ -467,6 +491,29 @@ static void names_of_made_code_come_from_its_map(void **state)
         assert_non_null(strstr(unknown, "(0): 0x"));
         free(unknown);
         unlink(path);
+    }
+    munmap(page, 8192);
+}
+
+/* Memory for a map is bounded. */
+static void a_map_of_more_than_256_MB_is_passed_over(void **state)
+{
+    static const long long sizes[] = {255LL << 20, 257LL << 20};
+    char path[64];
+    char *page = mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t at = (uint64_t)(uintptr_t)page;
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    for (int i = 0; i < 2; i++) {
+        FILE *map = fopen(path, "w");
+        assert_non_null(map);
+        fprintf(map, "%llx 40 made\n", (unsigned long long)at);
+        assert_int_equal(fflush(map) + ftruncate(fileno(map), sizes[i]), 0);
+        fclose(map);
+        char *text = text_at(at + 10);
+        unlink(path);
+        assert_true((strstr(text, "made") != NULL) == (i == 0));
+        free(text);
     }
     munmap(page, 8192);
 }
@@ -825,6 +872,7 @@ int main(void)
         WITH_SCRIPT(one_of_another_version_is_refused),
         WITH_SCRIPT(one_that_is_no_program_is_refused),
         WITH_SCRIPT(one_that_may_not_be_run_is_refused),
+        WITH_SCRIPT(signals_do_not_end_the_wait_for_it),
         WITH_SCRIPT(what_others_may_write_to_is_not_started),
         IN_DIR(files_of_others_are_not_run),
         cmocka_unit_test(parts_are_found_by_their_names),
@@ -837,6 +885,7 @@ int main(void)
         cmocka_unit_test(what_a_process_had_mapped_is_enough),
         cmocka_unit_test(a_file_that_was_built_anew_says_nothing),
         cmocka_unit_test(names_of_made_code_come_from_its_map),
+        cmocka_unit_test(a_map_of_more_than_256_MB_is_passed_over),
         cmocka_unit_test(addresses_in_such_a_map_are_hexadecimal),
         WITH_SCRIPT(an_address_is_asked_for_once),
         WITH_SCRIPT(answers_have_fields),
