@@ -10,6 +10,7 @@ export HIP_PLATFORM=amd # else hipcc takes nvcc when it finds one
 
 probe=$(mktemp -d)
 trap 'rm -rf "$probe"' EXIT
+export TMPDIR="$probe" # where clang leaves empty folders, one each time
 echo '__attribute__((global)) void probe() {}' >"$probe/probe.hip"
 targets=
 for arch in $known; do

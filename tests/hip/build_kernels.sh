@@ -6,9 +6,10 @@
 set -eu
 cd "$(dirname "$0")/${2:-.}"
 arch=${1:-gfx90a}
-bundle=$(mktemp)
-trap 'rm -f "$bundle"' EXIT
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+bundle=$scratch/bundle
 # Without HIP_PLATFORM hipcc takes nvcc when it finds one.
-HIP_PLATFORM=amd hipcc --genco --offload-arch="$arch" -O2 kernels.hip -o "$bundle"
+TMPDIR=$scratch HIP_PLATFORM=amd hipcc --genco --offload-arch="$arch" -O2 kernels.hip -o "$bundle"
 clang-offload-bundler-15 --unbundle --type=o --input="$bundle" --output="kernels_$arch.co" \
     --targets="hipv4-amdgcn-amd-amdhsa--$arch"

@@ -9,10 +9,11 @@ kernels=$1
 shift
 cd "$(dirname "$0")"
 command -v hipcc >/dev/null || { echo "skipped: no hipcc on this machine"; exit 77; }
-program=$(mktemp)
-trap 'rm -f "$program"' EXIT
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+program=$scratch/vadd
 "$@" true || exit
-HIP_PLATFORM=amd hipcc --offload-arch=gfx90a --offload-arch=gfx906 --offload-arch=gfx1030 -O2 vadd.hip -o "$program"
+TMPDIR=$scratch HIP_PLATFORM=amd hipcc --offload-arch=gfx90a --offload-arch=gfx906 --offload-arch=gfx1030 -O2 vadd.hip -o "$program"
 
 failed=0
 for arch in gfx90a gfx906 gfx1030; do
