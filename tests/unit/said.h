@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is written to standard error meanwhile.
+ */
+#ifndef HB_TEST_SAID_H
+#define HB_TEST_SAID_H
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef struct said_text {
+    int file, before;
+    char text[16384];
+} said_text;
+
+static inline void said_begin(said_text *s)
+{
+    fflush(stderr);
+    s->file = memfd_create("said", MFD_CLOEXEC);
+    s->before = dup(STDERR_FILENO);
+    if (dup2(s->file, STDERR_FILENO) < 0) _exit(99);
+}
+
+static inline const char *said_end(said_text *s)
+{
+    fflush(stderr);
+    dup2(s->before, STDERR_FILENO);
+    ssize_t n = pread(s->file, s->text, sizeof s->text - 1, 0);
+    s->text[n > 0 ? n : 0] = '\0';
+    close(s->before);
+    close(s->file);
+    return s->text;
+}
+
+#endif
