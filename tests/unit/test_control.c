@@ -591,6 +591,32 @@ static void who_waits_is_told_when_it_will_not_begin(void **state)
     }
 }
 
+/* As a program that profiles itself under `hipboard record --on-demand`. */
+static void one_that_makes_room_can_be_asked_again_afterwards(void **state)
+{
+    (void)state;
+    hb_trigger_options t = HB_TRIGGER_OPTIONS_INIT;
+    hb_profiler_options o = on_demand(), other = HB_PROFILER_OPTIONS_INIT;
+    o.yields = true;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    other.activities = HB_ACTIVITY_CPU;
+    other.spool_dir = "";
+    t.steps = 1;
+    hb_profiler *prof = start(&o);
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    assert_int_equal(hb_trigger_process(getpid(), dir, &t, false, NULL, 0), HB_OK);
+    step_until_recording(prof);
+    hb_profiler *programs_own = start(&other);
+    assert_int_equal(hb_trigger_process(getpid(), dir, &t, false, NULL, 0), HB_ERROR_STATE);
+    assert_non_null(strstr(hb_last_error(), "another profiler of the process is running"));
+    hb_profiler_destroy(programs_own);
+    assert_int_equal(hb_profiler_current_action(prof), HB_ACTION_NONE);
+    assert_int_equal(hb_enabled_epoch, 0);
+    assert_int_equal(hb_trigger_process(getpid(), dir, &t, false, NULL, 0), HB_OK);
+    step_until_recording(prof);
+    hb_profiler_destroy(prof);
+}
+
 /* Of who does not wait, and of alarms that nobody has heard yet: the program says it. */
 static void what_did_not_begin_before_the_end_is_said(void **state)
 {
@@ -939,6 +965,7 @@ int main(void)
         IN_DIR(an_alarm_does_not_displace_what_was_asked_for),
         IN_DIR(who_waits_is_told_when_it_will_not_begin),
         IN_DIR(what_did_not_begin_before_the_end_is_said),
+        IN_DIR(one_that_makes_room_can_be_asked_again_afterwards),
         cmocka_unit_test(options_that_do_not_go_together_are_refused),
         cmocka_unit_test(a_request_without_a_directory_is_refused),
         IN_DIR(a_new_request_file_is_read_once),

@@ -11,6 +11,7 @@
 
 #include "forks_with_threads.h"
 #include "profiler/arbitration.h"
+#include "profiler/control.h"
 #include "profiler/control_file.h"
 #include "profiler/profiler.h"
 #include "record/strings.h"
@@ -540,6 +541,41 @@ static void a_ring_of_hours_keeps_half_of_what_it_may(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* As when it has looked each second for half a minute: every other one stays. */
+static void marks_of_a_long_ring_lie_ever_farther_apart(void **state)
+{
+    (void)state;
+    hb_profiler_options o = ring();
+    o.ring_ns = INT64_C(3600000000000);
+    hb_profiler *prof = start(&o);
+    hb_ring *r = &prof->ring;
+    hb_arbitration_lock(prof);
+    const hb_clock_pair began = prof->session->start;
+    for (uint32_t i = 0; i < HB_RING_MARKS; i++) {
+        r->marks[i] = (hb_ring_mark){.time = began};
+        r->marks[i].time.ticks -= HB_RING_MARKS - i;
+        r->marks[i].time.monotonic_ns -= (int64_t)(HB_RING_MARKS - i) * 1000000000;
+    }
+    r->num_marks = HB_RING_MARKS;
+    r->drop_at = 0;
+    hb_arbitration_unlock(prof);
+    hb_control_wake(prof);
+    for (bool looked = false; !looked; nap()) {
+        hb_arbitration_lock(prof);
+        looked = r->num_marks != HB_RING_MARKS;
+        hb_arbitration_unlock(prof);
+    }
+    hb_arbitration_lock(prof);
+    uint32_t count = r->num_marks;
+    for (uint32_t i = 0; i < HB_RING_MARKS / 2; i++)
+        assert_int_equal(r->marks[i].time.ticks, began.ticks - HB_RING_MARKS + i * 2);
+    bool newer = r->marks[HB_RING_MARKS / 2].time.monotonic_ns >= began.monotonic_ns;
+    hb_arbitration_unlock(prof);
+    assert_in_range(count, HB_RING_MARKS / 2 + 1, HB_RING_MARKS - 1);
+    assert_true(newer);
+    hb_profiler_destroy(prof);
+}
+
 static uint64_t lost_of_a_burst(void)
 {
     enum { MOST = 32 << 20, SCOPES = 10000000 / FEWER };
@@ -901,6 +937,7 @@ int main(void)
         IN_DIR(a_ring_of_bytes_stays_small),
         IN_DIR(a_ring_of_hours_keeps_half_of_what_it_may),
         IN_DIR(a_ring_of_hours_loses_nothing_of_a_burst),
+        IN_DIR(marks_of_a_long_ring_lie_ever_farther_apart),
         IN_DIR(threads_that_are_gone_are_forgotten),
         IN_DIR(nothing_is_lost_while_it_is_written),
         IN_DIR(dumps_and_threads_do_not_disturb_each_other),
