@@ -118,9 +118,16 @@ static double ms(hipEvent_t event)
     return (double)t->tv_sec * 1e3 + (double)t->tv_nsec * 1e-6;
 }
 
+static _Atomic double gain;
+
+void fake_events_gain(double share)
+{
+    gain = share;
+}
+
 hipError_t hipEventElapsedTime(float *elapsed, hipEvent_t start, hipEvent_t stop)
 {
-    *elapsed = (float)(ms(stop) - ms(start));
+    *elapsed = (float)((ms(stop) - ms(start)) * (1 + gain));
     return answer(FAKE_EVENT_ELAPSED);
 }
 

@@ -8,6 +8,8 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
+#include <time.h>
 
 #include "fake_events.h"
 #include "launch_config.h"
@@ -147,6 +149,26 @@ static void kernels_whose_events_fail_are_said_to_be_lost(void **state)
     assert_int_equal(kernels_where(FAKE_EVENT_RECORD, 1, 1, hipErrorOutOfMemory, 1), 0); /* stop */
 }
 
+/* What the device's clock has gained since it was last compared shows, not what it has in all. */
+static void clocks_are_compared_again(void **state)
+{
+    enum { PAUSE_MS = 1000 };
+    const double share = 0.2;
+    void *kernel = fake_load(&vadd);
+    (void)state;
+    fake_events_gain(share);
+    hb_profiler *prof = capture_start(0);
+    for (int i = 0; i < 2; i++) {
+        HIP_OK(hipLaunchKernelExC(&config, kernel, NULL));
+        if (i == 0) nanosleep(&(struct timespec){.tv_sec = PAUSE_MS / 1000}, NULL);
+    }
+    cJSON *trace = capture_stop(prof);
+    fake_events_gain(0);
+    const cJSON *work = nth_event(trace, "kernel", "vadd", 1), *call = call_of(trace, work);
+    assert_true(fabs(number_of(work, "ts") - number_of(call, "ts")) < PAUSE_MS * share * 1e3 / 2);
+    cJSON_Delete(trace);
+}
+
 /* Their events are gone with the device: they are never asked about again. */
 static void kernels_that_a_reset_overtakes_are_said_to_be_lost(void **state)
 {
@@ -178,6 +200,7 @@ int main(void)
         cmocka_unit_test(a_launch_that_tells_nothing_is_said_to_be_missing),
         cmocka_unit_test(times_that_are_not_known_yet_are_asked_for_again),
         cmocka_unit_test(kernels_whose_events_fail_are_said_to_be_lost),
+        cmocka_unit_test(clocks_are_compared_again),
         cmocka_unit_test(kernels_that_a_reset_overtakes_are_said_to_be_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
