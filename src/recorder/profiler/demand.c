@@ -209,7 +209,7 @@ void hb_demand_drop(hb_profiler *prof)
 
 void hb_demand_warn_dropped(const char *reason)
 {
-    hb_warn("not recorded, since the profiler stopped before it began: %s", reason);
+    hb_warn("not recorded, since the profiler stopped or made room before it began: %s", reason);
 }
 
 /* ---- its cycle ---- */
