@@ -4,7 +4,7 @@
  * strictly and without a defect is compared with cJSON, what several threads read with what one
  * does, events of a known layout with what tokenising them gives.
  *
- * trace.dict is a dictionary for libFuzzer.
+ * trace.dict is a dictionary for libFuzzer, ops.dict that of another language.
  */
 #include <math.h>
 #include <stdio.h>

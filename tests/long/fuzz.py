@@ -60,6 +60,12 @@ def most_bytes(target):
     return max([8192, *(size + size // 4 for size in sizes)])
 
 
+def words(target):
+    """Of a target's own language, or of traces."""
+    own = ROOT / f"tests/fuzz/{target}.dict"
+    return own if own.exists() else ROOT / "tests/fuzz/trace.dict"
+
+
 def save(target):
     """The fewest of its inputs that reach what all of them reach, beside those of the tree, as an
     archive that is the same for the same inputs."""
@@ -103,7 +109,7 @@ def run(target, seconds, quiet_cpu_s):
     command = [BUILD / f"fuzz_{target}", f"-max_total_time={seconds}", f"-max_len={most_bytes(target)}", "-timeout=60",
                "-entropic=0", "-rss_limit_mb=4096", "-print_final_stats=1", "-print_pcs=1",
                f"-artifact_prefix={KEPT / f'{target}-findings'}/",
-               f"-dict={ROOT / 'tests/fuzz/trace.dict'}", corpus]
+               f"-dict={words(target)}", corpus]
     process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, errors="replace")
     edges = None
