@@ -591,6 +591,40 @@ static void who_waits_is_told_when_it_will_not_begin(void **state)
     }
 }
 
+static void interrupt(int signal_number)
+{
+    (void)signal_number;
+}
+
+static void signals_do_not_end_a_wait_for_the_trace(void **state)
+{
+    (void)state;
+    struct sigaction before, ours = {.sa_handler = interrupt}; /* no call goes on by itself */
+    hb_profiler_options o = on_demand();
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = start(&o);
+    asker a = {.options = HB_TRIGGER_OPTIONS_INIT};
+    a.options.steps = 1;
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    assert_int_equal(sigaction(SIGALRM, &ours, &before), 0);
+    begin_to_ask(&a);
+    while (!hb_demand_is_awaited(prof))
+        nap();
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(pthread_kill(a.thread, SIGALRM), 0);
+        nap();
+    }
+    while (!atomic_load(&a.done)) {
+        mark("work");
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        nap();
+    }
+    pthread_join(a.thread, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    assert_string_equal(a.result == HB_OK ? "" : a.error, "");
+    hb_profiler_destroy(prof);
+}
+
 /* As a program that profiles itself under `hipboard record --on-demand`. */
 static void one_that_makes_room_can_be_asked_again_afterwards(void **state)
 {
@@ -965,6 +999,7 @@ int main(void)
         IN_DIR(an_alarm_does_not_displace_what_was_asked_for),
         IN_DIR(who_waits_is_told_when_it_will_not_begin),
         IN_DIR(what_did_not_begin_before_the_end_is_said),
+        IN_DIR(signals_do_not_end_a_wait_for_the_trace),
         IN_DIR(one_that_makes_room_can_be_asked_again_afterwards),
         cmocka_unit_test(options_that_do_not_go_together_are_refused),
         cmocka_unit_test(a_request_without_a_directory_is_refused),
