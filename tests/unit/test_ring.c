@@ -541,6 +541,34 @@ static void a_ring_of_hours_keeps_half_of_what_it_may(void **state)
     hb_profiler_destroy(prof);
 }
 
+static int looks_in_a_second(hb_profiler *prof)
+{
+    int looks = 0;
+    int64_t last = 0;
+    for (double began = seconds_now(); seconds_now() < began + 1; nap()) {
+        hb_arbitration_lock(prof);
+        looks += prof->ring.drop_at != last;
+        last = prof->ring.drop_at;
+        hb_arbitration_unlock(prof);
+    }
+    return looks;
+}
+
+/* Each 8 ms here, unless something else has the processor. */
+static void a_ring_with_little_room_is_looked_at_often(void **state)
+{
+    (void)state;
+    hb_profiler_options o = ring();
+    o.ring_ns = INT64_C(3600000000000);
+    o.max_record_bytes = 4 << 20;
+    hb_profiler *prof = start(&o);
+    int most = 0;
+    for (int i = 0; i < 10 && most < 20; i++)
+        most = HB_MAX(most, looks_in_a_second(prof));
+    assert_true(most >= 20);
+    hb_profiler_destroy(prof);
+}
+
 /* As when it has looked each second for half a minute: every other one stays. */
 static void marks_of_a_long_ring_lie_ever_farther_apart(void **state)
 {
@@ -937,6 +965,7 @@ int main(void)
         IN_DIR(a_ring_of_bytes_stays_small),
         IN_DIR(a_ring_of_hours_keeps_half_of_what_it_may),
         IN_DIR(a_ring_of_hours_loses_nothing_of_a_burst),
+        IN_DIR(a_ring_with_little_room_is_looked_at_often),
         IN_DIR(marks_of_a_long_ring_lie_ever_farther_apart),
         IN_DIR(threads_that_are_gone_are_forgotten),
         IN_DIR(nothing_is_lost_while_it_is_written),
