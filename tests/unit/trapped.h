@@ -5,7 +5,6 @@
 #ifndef HB_TEST_TRAPPED_H
 #define HB_TEST_TRAPPED_H
 
-#include <execinfo.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -15,27 +14,15 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 static _Atomic long first_call; /* of a trapped thread; 0: none */
-static void *first_call_from[32];
-static int first_call_frames;
 
 static inline void note_call(int sig, siginfo_t *info, void *context)
 {
     long none = 0;
     (void)sig;
     (void)context;
-    if (atomic_compare_exchange_strong(&first_call, &none,
-                                       info->si_syscall ? info->si_syscall : -1))
-        first_call_frames = backtrace(first_call_from, 32);
-}
-
-/* Says on stderr where it was made. Not for a trapped thread. */
-static inline void tell_first_call(void)
-{
-    if (atomic_load(&first_call) > 0)
-        backtrace_symbols_fd(first_call_from, first_call_frames, STDERR_FILENO);
+    atomic_compare_exchange_strong(&first_call, &none, info->si_syscall ? info->si_syscall : -1);
 }
 
 #define ALLOW(call)                                         \
