@@ -181,6 +181,17 @@ enum { STEPS = 20, FREE_STEPS = 5 }; /* in the first ones threads are started, w
 
 static sem_t launched, stepped;
 
+/* When glibc first gives a thread's memory back it reads /proc/sys/vm/overcommit_memory, once. */
+static void *give_memory_back(void *unused)
+{
+    void *parts[8];
+    for (int i = 0; i < 8; i++)
+        parts[i] = malloc(100000);
+    for (int i = 7; i >= 0; i--)
+        free(parts[i]);
+    return unused;
+}
+
 /* It launches nothing itself: what the runtime does is not hipboard's. */
 static void *step_trapped(void *prof)
 {
@@ -204,6 +215,8 @@ static void a_step_makes_no_file_call(void **state)
     assert_non_null(mkdtemp(dir));
     sem_init(&launched, 0, 0);
     sem_init(&stepped, 0, 0);
+    assert_int_equal(pthread_create(&thread, NULL, give_memory_back, NULL), 0);
+    pthread_join(thread, NULL);
     hb_profiler *prof = start_cycles(dir);
     assert_int_equal(pthread_create(&thread, NULL, step_trapped, prof), 0);
     for (int i = 0; i < STEPS; i++) {
