@@ -20,6 +20,8 @@
 #include "hip/synchronize.h"
 #include "record/strings.h"
 
+#include "../unit/said.h"
+
 #define SECOND 1000000000ull
 
 enum { NOT_READY = 600, UNKNOWN_VALUE = 1 }; /* errors of HIP */
@@ -580,28 +582,18 @@ static void an_executable_graph_has_the_kernels_of_its_graph(void **state)
 
 /* ---- waiting ---- */
 
-/* What is said meanwhile on stderr. */
-static int said_to, stderr_before;
+static said_text said;
 
 static void begin_to_hear(void)
 {
-    char path[] = "/tmp/hipboard-test-XXXXXX";
-    said_to = mkstemp(path);
-    stderr_before = dup(STDERR_FILENO);
-    assert_true(said_to >= 0 && dup2(said_to, STDERR_FILENO) >= 0);
-    unlink(path);
+    said_begin(&said);
 }
 
 static bool was_said(const char *what)
 {
-    char said[4096];
-    dup2(stderr_before, STDERR_FILENO);
-    close(stderr_before);
-    ssize_t n = pread(said_to, said, sizeof said - 1, 0);
-    close(said_to);
-    said[n > 0 ? n : 0] = '\0';
-    fputs(said, stderr);
-    return strstr(said, what) != NULL;
+    const char *text = said_end(&said);
+    fputs(text, stderr);
+    return strstr(text, what) != NULL;
 }
 
 static void set_patience(const char *text)

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include "../unit/said.h"
 #include "../unit/trapped.h"
 
 static sem_t may_end;
@@ -117,20 +118,13 @@ static bool told_of_waiting; /* it is said once */
 /* The stop, with what it writes to stderr. */
 static cJSON *stop_and_hear(hb_profiler *prof)
 {
-    char said[1024], path[] = "/tmp/hipboard-late-XXXXXX";
-    int file = mkstemp(path), before = dup(STDERR_FILENO);
-    assert_true(file >= 0 && before >= 0 && dup2(file, STDERR_FILENO) >= 0);
+    said_text s;
+    said_begin(&s);
     cJSON *trace = capture_stop(prof);
-    dup2(before, STDERR_FILENO);
-    ssize_t bytes = pread(file, said, sizeof said - 1, 0);
-    assert_true(bytes >= 0);
-    said[bytes] = '\0';
+    const char *said = said_end(&s);
     fputs(said, stderr);
     told_of_waiting |= strstr(said, "waiting for GPUs: ") &&
                        strstr(said, " after each report (HIPBOARD_GPU_PATIENCE; said once)");
-    unlink(path);
-    close(before);
-    close(file);
     return trace;
 }
 

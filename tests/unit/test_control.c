@@ -318,6 +318,18 @@ static void begin_to_ask(asker *a)
     assert_int_equal(pthread_create(&a->thread, NULL, ask, a), 0);
 }
 
+/* A program that works on until who has asked has the trace. */
+static void step_until_answered(hb_profiler *prof, asker *a)
+{
+    while (!atomic_load(&a->done)) {
+        mark("work");
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        nap();
+    }
+    pthread_join(a->thread, NULL);
+    assert_string_equal(a->result == HB_OK ? "" : a->error, "");
+}
+
 static void steps_are_recorded_at_a_multiple_and_the_asker_gets_the_trace(void **state)
 {
     (void)state;
@@ -329,13 +341,7 @@ static void steps_are_recorded_at_a_multiple_and_the_asker_gets_the_trace(void *
     a.options.roundup = 50;
     a.options.reason = "too \"slow\"";
     begin_to_ask(&a);
-    while (!atomic_load(&a.done)) {
-        mark("work");
-        assert_int_equal(hb_profiler_step(prof), HB_OK);
-        nap();
-    }
-    pthread_join(a.thread, NULL);
-    assert_string_equal(a.result == HB_OK ? "" : a.error, "");
+    step_until_answered(prof, &a);
     assert_int_equal(strncmp(a.answer, dir, strlen(dir)), 0); /* no path of this process alone */
     char *text = whole_file(a.answer), *step = strstr(text, "\"ProfilerStep#");
     assert_non_null(strstr(text, "\"hipboard_reason\": \"hipboard trigger: too \\\"slow\\\"\""));
@@ -546,13 +552,7 @@ static void an_alarm_does_not_displace_what_was_asked_for(void **state)
     hb_scalar("loss", 7);
     for (int i = 0; i < 100; i++) /* it is heard meanwhile */
         nap();
-    while (!atomic_load(&a.done)) {
-        mark("work");
-        assert_int_equal(hb_profiler_step(prof), HB_OK);
-        nap();
-    }
-    pthread_join(a.thread, NULL);
-    assert_string_equal(a.result == HB_OK ? "" : a.error, "");
+    step_until_answered(prof, &a);
     char *text = whole_file(a.answer);
     assert_non_null(strstr(text, "\"hipboard_reason\": \"hipboard trigger"));
     assert_non_null(strstr(text, "00\""));
@@ -614,14 +614,8 @@ static void signals_do_not_end_a_wait_for_the_trace(void **state)
         assert_int_equal(pthread_kill(a.thread, SIGALRM), 0);
         nap();
     }
-    while (!atomic_load(&a.done)) {
-        mark("work");
-        assert_int_equal(hb_profiler_step(prof), HB_OK);
-        nap();
-    }
-    pthread_join(a.thread, NULL);
+    step_until_answered(prof, &a);
     sigaction(SIGALRM, &before, NULL);
-    assert_string_equal(a.result == HB_OK ? "" : a.error, "");
     hb_profiler_destroy(prof);
 }
 
