@@ -792,6 +792,52 @@ static void a_session_that_goes_on_is_seen_and_cut(void **state)
     assert_int_equal(count_files(".hbspool", NULL), 0);
 }
 
+static uint64_t kept_bytes(hb_spool *spool)
+{
+    hb_lock_take(&spool->lock);
+    uint64_t bytes = spool->kept_bytes;
+    hb_lock_give(&spool->lock);
+    return bytes;
+}
+
+static void record_more(void)
+{
+    for (int i = 0; i < SCOPES / 10; i++)
+        HB_RECORD_FUNCTION("kept") {
+        }
+    usleep(1000);
+}
+
+/* It would be dropped to make room for what is recorded meanwhile; and is afterwards. */
+static void what_a_snapshot_reads_is_not_dropped(void **state)
+{
+    (void)state;
+    enum { MOST = 4 << 20 };
+    hb_spool spool;
+    hb_session *session;
+    hb_snapshot *s;
+    int before, n;
+    hb_record_init();
+    hb_spool_options options = {dir, "flight", MOST};
+    assert_int_equal(hb_spool_open(&spool, &options), HB_OK);
+    assert_int_equal(hb_session_begin(&spool, HB_SESSION_RING, 0, &session), HB_OK);
+    while (kept_bytes(&spool) < MOST / 5 * 2)
+        record_more();
+    assert_int_equal(hb_session_snapshot(&spool, session, &s), HB_OK);
+    count_scopes(s, &before);
+    for (int i = 0; i < 5000 && kept_bytes(&spool) < MOST / 5 * 3; i++)
+        record_more();
+    assert_true(kept_bytes(&spool) >= MOST / 5 * 3);
+    count_scopes(s, &n);
+    assert_int_equal(n, before);
+    hb_snapshot_close(s);
+    while (kept_bytes(&spool) > MOST / 2)
+        record_more();
+    hb_session_end(session);
+    hb_session_release(&spool, session);
+    hb_spool_close(&spool, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -813,6 +859,7 @@ int main(void)
         IN_DIR(exit_leaves_no_spool_when_all_is_saved),
         cmocka_unit_test(coded_records_come_back),
         IN_DIR(a_session_that_goes_on_is_seen_and_cut),
+        IN_DIR(what_a_snapshot_reads_is_not_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static hb_result keep_cycle(hb_profiler *prof, hb_session *session)
 
 /* ---- prepare, start, stop, ready: torch's P, T, X, R ---- */
 
-uint64_t hb_cycles_max_bytes(const hb_profiler *prof)
+static uint64_t max_bytes(const hb_profiler *prof)
 {
     uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
     if (prof->options.max_record_bytes) return prof->options.max_record_bytes;
@@ -79,7 +79,7 @@ static hb_result prepare(hb_profiler *prof)
     const char *worker = hb_handler_worker(&prof->options.on_trace_ready);
     char dir[PATH_MAX];
     hb_spool_options options = {spool_dir(prof, dir), worker ? worker : "hipboard",
-                                hb_cycles_max_bytes(prof)};
+                                max_bytes(prof)};
     hb_result result = hb_spool_open(&prof->spool, &options);
     if (result != HB_OK) prof->spool = (hb_spool){.file = HB_NO_KEPT_FILE};
     if (prof->spool.lacks_file && !prof->warned_directory)

@@ -12,9 +12,6 @@
  * next cycle from starting. */
 hb_result hb_cycles_transit(hb_profiler *prof, hb_profiler_action from, hb_profiler_action to);
 
-/** The most bytes of records at a time. */
-uint64_t hb_cycles_max_bytes(const hb_profiler *prof);
-
 /** Puts in place what recording needs, so that its beginning does not wait for it. */
 hb_result hb_cycles_prepare(hb_profiler *prof);
 

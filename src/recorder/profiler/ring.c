@@ -21,10 +21,6 @@ enum {
 #define SHORTEST_NS INT64_C(50000000)
 #define LONGEST_NS  INT64_C(1000000000)
 
-/* But so often that what busy threads record meanwhile has room: two that do nothing else. */
-enum { BURST_BYTES_PER_MS = 256 << 10 };
-#define SHORTEST_OF_BURSTS_NS INT64_C(5000000)
-
 /* ---- options ---- */
 
 bool hb_ring_wanted(const hb_profiler_options *o)
@@ -145,25 +141,17 @@ static uint64_t horizon(const hb_profiler *prof, const hb_clock_pair *now)
     return prof->ring.holds ? HB_MIN(prof->ring.held_from, present) : present;
 }
 
-/* Half of what records may take: the rest is for those that come until the next time, or until what
- * is kept is written. */
-static uint64_t half_of_room(const hb_profiler *prof)
-{
-    return hb_cycles_max_bytes(prof) / 2;
-}
-
+/* Where a ring of bytes is about to be written, only the spool's own limit holds. */
 static uint64_t most_bytes(const hb_profiler *prof)
 {
-    uint64_t half = half_of_room(prof), own = prof->options.ring_bytes;
-    return own && !prof->ring.holds ? HB_MIN(own, half) : half;
+    uint64_t own = prof->options.ring_bytes;
+    return own && !prof->ring.holds ? own : UINT64_MAX;
 }
 
 static int64_t period_ns(const hb_profiler *prof)
 {
     int64_t ns = prof->options.ring_ns ? prof->options.ring_ns / PARTS : LONGEST_NS / 4;
-    uint64_t burst_ms = half_of_room(prof) / BURST_BYTES_PER_MS;
-    int64_t burst_ns = HB_MAX((int64_t)HB_MIN(burst_ms, 1000) * 1000000, SHORTEST_OF_BURSTS_NS);
-    return HB_MIN(HB_MIN(HB_MAX(ns, SHORTEST_NS), LONGEST_NS), burst_ns);
+    return HB_MIN(HB_MAX(ns, SHORTEST_NS), LONGEST_NS);
 }
 
 /* Of what is kept no more than its length is known, so the marks lie as far apart as they must. */
@@ -171,7 +159,9 @@ static void take_mark(hb_profiler *prof, const hb_clock_pair *now)
 {
     hb_ring *r = &prof->ring;
     if (now->monotonic_ns - r->marks[r->num_marks - 1].time.monotonic_ns < LONGEST_NS) return;
-    uint32_t first = (uint32_t)(mark_before_tick(r, prof->session->kept_from) - r->marks);
+    /* The spool, too, drops what is old. */
+    uint64_t kept_from = __atomic_load_n(&prof->session->kept_from, __ATOMIC_RELAXED);
+    uint32_t first = (uint32_t)(mark_before_tick(r, kept_from) - r->marks);
     r->num_marks -= first;
     memmove(r->marks, r->marks + first, r->num_marks * sizeof *r->marks);
     if (r->num_marks == HB_RING_MARKS) {

@@ -42,7 +42,9 @@ typedef struct hb_records {
     uint32_t *order;                   /* of their first records: indices; see hb_records_close() */
     uint64_t bytes;                    /* of the parts, coded */
     uint64_t kept_from;                /* of a ring: what ended before goes; ticks */
-    struct hb_records *next;           /* the owner's list */
+    struct hb_session *ring; /* its table entry if it goes on (HB_SESSION_RING); or NULL */
+    uint32_t snapshots;      /* that are being read: nothing is dropped meanwhile */
+    struct hb_records *next; /* the owner's list */
 } hb_records;
 
 /** NULL without memory. */

@@ -85,7 +85,7 @@ static hb_result no_room(void)
 }
 
 /* The entry and the list of its records. */
-static hb_session *new_session(hb_spool *spool)
+static hb_session *new_session(hb_spool *spool, uint32_t flags)
 {
     hb_lock_take(&spool->lock);
     hb_session *session = hb_spool_new_session(spool);
@@ -97,6 +97,7 @@ static hb_session *new_session(hb_spool *spool)
         *list = records;
         spool->recording++;
         session->number = last_number;
+        if (flags & HB_SESSION_RING) records->ring = session;
     }
     hb_lock_give(&spool->lock);
     return records ? session : NULL;
@@ -105,7 +106,7 @@ static hb_session *new_session(hb_spool *spool)
 hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_session **out)
 {
     if (flags & HB_SESSION_STACK) hb_stack_prepare();
-    hb_session *session = new_session(spool);
+    hb_session *session = new_session(spool, flags);
     if (!session) return no_room();
     session->flags = flags;
     session->cycle = cycle;
@@ -273,14 +274,6 @@ static hb_records *take_records(hb_spool *spool, uint32_t session)
     return found;
 }
 
-/* Under the lock. */
-static void drop_part(hb_spool *spool, const hb_part *part)
-{
-    if (part->place == HB_PART_CHUNK) return;
-    spool->kept_bytes -= part->coded_bytes;
-    hb_spool_forget_part(spool, part);
-}
-
 void hb_session_release(hb_spool *spool, hb_session *session)
 {
     hb_lock_take(&spool->lock);
@@ -289,7 +282,7 @@ void hb_session_release(hb_spool *spool, hb_session *session)
     for (uint32_t i = 0; records && i < records->threads.count; i++) {
         hb_thread_records *t = &records->threads.items[i];
         for (uint32_t k = 0; k < t->parts.count; k++)
-            drop_part(spool, &t->parts.items[k]);
+            hb_spool_drop_part(spool, &t->parts.items[k]);
         t->parts.count = 0;
     }
     hb_session_set_state(session, HB_SESSION_NONE);
@@ -297,119 +290,6 @@ void hb_session_release(hb_spool *spool, hb_session *session)
     hb_lock_give(&spool->lock);
     hb_records_free(records);
     hb_spool_writer_wake(spool);
-}
-
-/* ---- a session that goes on ---- */
-
-/* So much of what holds metadata and devices, which are told once and belong to whatever is kept,
- * is not dropped by its age. */
-#define TOLD_ONCE (1u << HB_RECORD_METADATA | 1u << HB_RECORD_DEVICE)
-#define TOLD_MOST (1u << 20)
-
-/* Under the lock: the bytes of parts that last until `tick` or longer. */
-static uint64_t bytes_since(const hb_records *records, uint64_t tick)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < records->threads.count; i++)
-        for (uint32_t k = 0; k < records->threads.items[i].parts.count; k++) {
-            const hb_part *part = &records->threads.items[i].parts.items[k];
-            bytes += part->last_tick >= tick ? part->coded_bytes : 0;
-        }
-    return bytes;
-}
-
-/* Under the lock: the least time, about, from which on all that is kept fits. */
-static uint64_t tick_that_fits(const hb_records *records, uint64_t horizon, uint64_t most_bytes)
-{
-    enum { STEPS = 20 }; /* a millionth of the time that is kept */
-    uint64_t low = horizon, high = hb_ticks();
-    if (bytes_since(records, low) <= most_bytes || high <= low) return horizon;
-    if (low == 0) { /* from the first that there is */
-        low = high;
-        for (uint32_t i = 0; i < records->threads.count; i++)
-            for (uint32_t k = 0; k < records->threads.items[i].parts.count; k++)
-                low = HB_MIN(low, records->threads.items[i].parts.items[k].first_tick);
-    }
-    for (int i = 0; i < STEPS; i++) {
-        uint64_t middle = low + (high - low) / 2;
-        if (bytes_since(records, middle) <= most_bytes)
-            high = middle;
-        else
-            low = middle;
-    }
-    return high;
-}
-
-/* Under the lock. `told`: the bytes that may still stay for what they tell, of all threads. */
-static void drop_before(hb_spool *spool, hb_records *records, hb_thread_records *t, uint64_t tick,
-                        uint64_t *told)
-{
-    uint32_t kept = 0;
-    for (uint32_t k = t->parts.count; k-- > 0;) { /* the newest stay */
-        hb_part *part = &t->parts.items[k];
-        bool stays = part->last_tick >= tick;
-        if (!stays && (part->types & TOLD_ONCE) && part->coded_bytes <= *told) {
-            *told -= part->coded_bytes;
-            stays = true;
-        }
-        if (stays) {
-            t->parts.items[t->parts.count - ++kept] = *part;
-        } else {
-            drop_part(spool, part);
-            records->bytes -= part->coded_bytes;
-        }
-    }
-    memmove(t->parts.items, t->parts.items + t->parts.count - kept, kept * sizeof *t->parts.items);
-    t->parts.count = kept;
-}
-
-/* Under the lock: of threads of which nothing is left nobody need know. */
-static void forget_empty_threads(hb_records *records)
-{
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < records->threads.count; i++) {
-        hb_thread_records *t = &records->threads.items[i];
-        if (t->parts.count)
-            records->threads.items[left++] = *t;
-        else
-            free(t->parts.items);
-    }
-    records->threads.count = left;
-}
-
-/* For readers of a file whose process was killed: first the horizon, which says that what stands
- * before it may be gone. */
-static void set_kept(hb_session *session, uint64_t tick, const hb_clock_pair *kept)
-{
-    uint32_t spare = ~session->newest_kept & 1;
-    __atomic_store_n(&session->kept_from, tick, __ATOMIC_RELAXED);
-    hb_store_words(&session->kept[spare], kept, sizeof *kept);
-    __atomic_store_n(&session->newest_kept, spare, __ATOMIC_RELEASE);
-}
-
-void hb_session_drop(hb_spool *spool, hb_session *session, uint64_t horizon, uint64_t most_bytes,
-                     const hb_clock_pair *kept)
-{
-    uint64_t told = TOLD_MOST;
-    hb_lock_take(&spool->lock);
-    hb_records *records = hb_spool_records(spool, session->number);
-    if (records) {
-        uint64_t tick = tick_that_fits(records, horizon, most_bytes);
-        if (tick > session->kept_from) set_kept(session, tick, kept);
-        records->kept_from = session->kept_from;
-        for (uint32_t i = 0; i < records->threads.count; i++)
-            drop_before(spool, records, &records->threads.items[i], session->kept_from, &told);
-        forget_empty_threads(records);
-    }
-    hb_spool_account(spool);
-    hb_lock_give(&spool->lock);
-    hb_spool_writer_wake(spool);
-}
-
-static bool see_chunk(hb_spool *spool, uint32_t index, const hb_chunk *chunk, hb_records *records)
-{
-    (void)index;
-    return add_chunk(spool, records, chunk);
 }
 
 /* ---- reading ---- */
@@ -506,15 +386,23 @@ static const hb_records *snapshot_records(const hb_spool_view *view, const hb_se
     return s->session.number == session->number ? s->records : &no_records;
 }
 
+static bool see_chunk(hb_spool *spool, uint32_t index, const hb_chunk *chunk, hb_records *records)
+{
+    (void)index;
+    return add_chunk(spool, records, chunk);
+}
+
 hb_result hb_session_snapshot(hb_spool *spool, hb_session *session, hb_snapshot **out)
 {
     hb_session_count_early(session);
     hb_snapshot *s = calloc(1, sizeof *s);
     if (s) {
+        s->spool = spool;
         hb_lock_take(&spool->lock);
-        const hb_records *records = hb_spool_records(spool, session->number);
+        hb_records *records = hb_spool_records(spool, session->number);
         s->records = records ? hb_records_copy(records) : NULL;
         if (s->records) (void)each_chunk(spool, session->number, s->records, see_chunk);
+        if (s->records) records->snapshots++;
         hb_load_words(&s->session, session, sizeof s->session);
         hb_lock_give(&spool->lock);
     }
@@ -525,7 +413,6 @@ hb_result hb_session_snapshot(hb_spool *spool, hb_session *session, hb_snapshot 
     hb_session_tick(&s->session);
     make_trace_id(s->session.trace_id);
     s->session.state = HB_SESSION_STOPPED;
-    s->spool = spool;
     s->view = hb_spool_view_own(spool);
     s->view.records = snapshot_records;
     *out = s;
@@ -534,6 +421,13 @@ hb_result hb_session_snapshot(hb_spool *spool, hb_session *session, hb_snapshot 
 
 void hb_snapshot_close(hb_snapshot *s)
 {
-    if (s) hb_records_free_copy(s->records);
+    if (!s) return;
+    if (s->records) {
+        hb_lock_take(&s->spool->lock);
+        hb_records *records = hb_spool_records(s->spool, s->session.number);
+        if (records) records->snapshots--;
+        hb_lock_give(&s->spool->lock);
+    }
+    hb_records_free_copy(s->records);
     free(s);
 }

@@ -499,6 +499,13 @@ void hb_spool_forget_part(hb_spool *spool, const hb_part *part)
         hb_buf_append(&spool->unneeded, &gone, sizeof gone);
 }
 
+void hb_spool_drop_part(hb_spool *spool, const hb_part *part)
+{
+    if (part->place == HB_PART_CHUNK) return;
+    spool->kept_bytes -= part->coded_bytes;
+    hb_spool_forget_part(spool, part);
+}
+
 bool hb_spool_is_unneeded(hb_spool *spool, uint32_t index)
 {
     const hb_chunk *first = hb_spool_events(spool, index);

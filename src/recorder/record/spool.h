@@ -162,6 +162,13 @@ const hb_chunk *hb_spool_next_events(hb_spool *spool, const hb_chunk *chunk);
 /** Under the lock: gives back what holds a part that is kept nowhere any more. */
 void hb_spool_forget_part(hb_spool *spool, const hb_part *part);
 
+/** Under the lock: a part of a session's is dropped. */
+void hb_spool_drop_part(hb_spool *spool, const hb_part *part);
+
+/** Under the lock: when half of the room is taken, the oldest of a session that goes on is dropped,
+ * unless a snapshot of it is read. */
+void hb_spool_make_room(hb_spool *spool, hb_records *records);
+
 /** Under the lock: whether all sessions with records in a chunk are gone, and nobody can be writing
  * to it. */
 bool hb_spool_is_unneeded(hb_spool *spool, uint32_t index);

@@ -257,6 +257,7 @@ static bool put_part(hb_spool *spool, uint32_t index, const hb_part *part, bool 
         spool->kept_bytes += part->coded_bytes;
         if (part->place == HB_PART_FILE && !hb_pool_is_in_file(&spool->pool, index))
             hb_spool_no_more_in_memory(spool, info->session);
+        hb_spool_make_room(spool, records);
     }
     if (kept && !placed) hb_spool_forget_part(spool, part);
     hb_spool_account(spool);
