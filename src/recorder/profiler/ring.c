@@ -268,7 +268,6 @@ static hb_result look(hb_profiler *prof, hb_ring_dump *d)
     s->kept_from = HB_MAX(s->kept_from, horizon(prof, now));
     s->start = mark_before_tick(&prof->ring, s->kept_from)->time;
     forget_lost(&prof->ring, s);
-    s->cycle = prof->ring.dumps++;
     return HB_OK;
 }
 

@@ -32,7 +32,6 @@ typedef struct hb_ring {
     int64_t drop_at;    /* CLOCK_MONOTONIC, ns */
     bool holds;         /* it is to be written, and what was kept when that was asked for stays: */
     uint64_t held_from; /* ticks */
-    int64_t dumps;
     /* under hb_profiler.lock */
     bool is_read; /* a look at the session is being written, and what it saw must stay */
 } hb_ring;
