@@ -815,6 +815,24 @@ static void dumps_and_threads_do_not_disturb_each_other(void **state)
 
 /* ---- options ---- */
 
+/* Also where nobody waits for them any more; what is recorded goes on. */
+static void answers_that_come_together_are_all_given(void **state)
+{
+    (void)state;
+    char path[700];
+    hb_profiler_options o = ring();
+    o.ring_steps = 2;
+    hb_profiler *prof = start(&o);
+    for (uint64_t i = 0; i < 300; i++)
+        hb_control_written(prof, 1000 + i, "a trace", i % 2 ? "an error" : NULL);
+    step(prof, 0, 1);
+    dump(prof, "now");
+    char *text = trace_besides(path, sizeof path, NULL);
+    assert_true(has_step(text, 0));
+    free(text);
+    hb_profiler_destroy(prof);
+}
+
 static void a_ring_that_cannot_be_is_refused(void **state)
 {
     static const struct {
@@ -961,6 +979,7 @@ int main(void)
         IN_DIR(threads_that_are_gone_are_forgotten),
         IN_DIR(nothing_is_lost_while_it_is_written),
         IN_DIR(dumps_and_threads_do_not_disturb_each_other),
+        IN_DIR(answers_that_come_together_are_all_given),
         IN_DIR(a_ring_that_cannot_be_is_refused),
         IN_DIR(a_killed_ring_is_recovered),
         IN_DIR(options_that_do_not_go_together_are_refused),
