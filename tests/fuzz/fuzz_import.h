@@ -2,8 +2,8 @@
  *
  * Any bytes as a file of another tool: read, described, made into a trace and into text. A target
  * is of one family of formats, whose names it defines as FORMATS before it includes this; inputs of
- * others are not kept. With TAKES_ANY defined it reads what no format claims, as `export` and
- * `convert` do.
+ * others are not kept. FILES may name some that lie beside each other. With TAKES_ANY defined it
+ * reads what no format claims, as `export` and `convert` do.
  */
 #ifndef HB_FUZZ_IMPORT_H
 #define HB_FUZZ_IMPORT_H
@@ -19,21 +19,52 @@
 #include "io/out.h"
 #include "write/write.h"
 
-/* SQLite wants a file with a name. */
-static const char *keep(const uint8_t *data, size_t size)
+#ifndef FILES
+#define FILES "file"
+#endif
+
+static char dir[64];
+
+/* Of an input each part, up to the next form feed, is a file; the last one takes the rest. */
+static const char *const files[] = {FILES};
+enum { MOST_FILES = sizeof files / sizeof *files };
+static char paths[MOST_FILES][128];
+
+static void remove_directory(void)
 {
-    static char path[64];
-    if (!*path) {
-        snprintf(path, sizeof path, "/tmp/hipboard-fuzz-XXXXXX");
-        int fd = mkstemp(path);
-        CHECK(fd >= 0);
-        close(fd);
-    }
+    (void)rmdir(dir);
+}
+
+static void make_directory(void)
+{
+    snprintf(dir, sizeof dir, "%s/hipboard-fuzz-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    CHECK(mkdtemp(dir));
+    atexit(remove_directory);
+    for (int i = 0; i < MOST_FILES; i++)
+        snprintf(paths[i], sizeof paths[i], "%s/%s", dir, files[i]);
+}
+
+static void write_file(const char *path, const uint8_t *data, size_t size)
+{
     FILE *file = fopen(path, "wb");
     CHECK(file != NULL);
     CHECK(fwrite(data, 1, size, file) == size);
     fclose(file);
-    return path;
+}
+
+/* How many. */
+static int write_files(const uint8_t *data, size_t size)
+{
+    int n = 0;
+    if (!dir[0]) make_directory();
+    for (const uint8_t *end = data + size; n == 0 || data < end;) {
+        size_t rest = (size_t)(end - data);
+        const uint8_t *next = n < MOST_FILES - 1 && rest ? memchr(data, '\f', rest) : NULL;
+        write_file(paths[n++], data, next ? (size_t)(next - data) : rest);
+        data = next ? next + 1 : end;
+    }
+    return n;
 }
 
 static void write_one(hb_import *import, size_t index)
@@ -88,7 +119,8 @@ static const bool any = false;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hb_import_options o = HB_IMPORT_OPTIONS_INIT;
-    const char *path = keep(data, size);
+    int n = write_files(data, size);
+    const char *path = paths[0];
     const hb_import_format *format = hb_import_format_of(path);
     bool fits = format ? is_of_family(format) : any;
     if (fits) {
@@ -99,7 +131,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         o.modules = o.kernel_operators = true;
         import_by(path, !format, &o);
     }
-    remove(path);
+    while (n)
+        (void)unlink(paths[--n]);
     return fits ? 0 : -1;
 }
 
