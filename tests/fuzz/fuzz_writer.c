@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whatever events a source makes, in whatever order, the trace is JSON in UTF-8 with as many events
- * as the writer says.
+ * Whatever events a source makes, in whatever order, and whatever is known beside them, the trace
+ * is JSON in UTF-8 with as many events as the writer says; a reader's view and Perfetto's protobuf
+ * are made of the same.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,10 @@
 #include "../unit/array_source.h"
 #include "base/utf8.h"
 #include "fuzz.h"
+#include "write/pftrace.h"
 #include "write/write.h"
 
-enum { MAX_EVENTS = 128, MAX_INPUTS = 6, MAX_NUMBERS = 40 };
+enum { MAX_EVENTS = 128, MAX_INPUTS = 6, MAX_NUMBERS = 40, MAX_ARGS = 4, MAX_LISTED = 4 };
 
 /* Takes values off the front; zeros when nothing is left. */
 typedef struct bytes {
@@ -28,6 +30,13 @@ static uint64_t take(bytes *b, unsigned size)
     return value;
 }
 
+/* Names that mean something, which nobody would find byte by byte. */
+static const char *const known_names[] = {
+    "ProfilerStep#4", "ProfilerStep#5",      "Optimizer.step#SGD.step",
+    "slice",          "nccl:all_reduce",     "enumerate(DataLoader)#_Iter.__next__",
+    "aten::mm",       "nn.Module: Linear_0", "DistributedDataParallel.forward",
+};
+
 static hb_str take_text(bytes *b)
 {
     uint32_t len = (uint32_t)(take(b, 1) % 64);
@@ -36,7 +45,26 @@ static hb_str take_text(bytes *b)
     hb_str text = {(const char *)b->at, len};
     b->at += len;
     if (len == 13) return HB_STR("ProfilerStep#4");
+    if (len == 2) {
+        const char *name = known_names[(uint8_t)text.s[0] % HB_ARRAY_LEN(known_names)];
+        return (hb_str){name, (uint32_t)strlen(name)};
+    }
     return text;
+}
+
+/* Ended by a zero, and good as long as the input is looked at. */
+static const char *take_c_text(bytes *b)
+{
+    static char texts[1 << 16];
+    static size_t used;
+    hb_str text = take_text(b);
+    size_t len = strnlen(text.s, HB_MIN(text.len, 200u));
+    if (used + len + 1 > sizeof texts) used = 0;
+    char *to = texts + used;
+    memcpy(to, text.s, len);
+    to[len] = '\0';
+    used += len + 1;
+    return to;
 }
 
 static double take_double(bytes *b)
@@ -45,6 +73,25 @@ static double take_double(bytes *b)
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+static uint32_t take_arg_list(bytes *b, hb_arg args[MAX_ARGS])
+{
+    static const char *const keys[] = {
+        "dtype", "Collective name", "In msg nelems", "Group size", "Process Group Ranks",
+        "loss",  "a \"key\"",       "stream"};
+    uint32_t n = (uint32_t)(take(b, 1) % (MAX_ARGS + 1));
+    for (uint32_t i = 0; i < n; i++) {
+        args[i] = (hb_arg){.key = keys[take(b, 1) % HB_ARRAY_LEN(keys)],
+                           .type = (hb_arg_type)(take(b, 1) % HB_ARG_STRING + 1)};
+        if (args[i].type == HB_ARG_STRING)
+            args[i].s = take_c_text(b);
+        else if (args[i].type == HB_ARG_DOUBLE)
+            args[i].f = take_double(b);
+        else
+            args[i].i = (int64_t)take(b, 8);
+    }
+    return n;
 }
 
 static hb_input take_input(bytes *b)
@@ -66,7 +113,7 @@ static hb_input take_input(bytes *b)
     };
 }
 
-static void take_op(bytes *b, hb_op_args *op, hb_input inputs[MAX_INPUTS])
+static void take_op(bytes *b, hb_op_args *op, hb_input inputs[MAX_INPUTS], hb_arg args[MAX_ARGS])
 {
     unsigned has = (unsigned)take(b, 1);
     op->num_inputs = has & 1 ? (uint32_t)(take(b, 1) % (MAX_INPUTS + 1)) : 0;
@@ -78,6 +125,10 @@ static void take_op(bytes *b, hb_op_args *op, hb_input inputs[MAX_INPUTS])
     op->thread_number = take(b, 1) % 3;
     if (has & 8) op->flops = take_double(b);
     if (has & 16) op->stack = take_text(b);
+    if (has & 32) op->category = take_text(b);
+    if (has & 64) op->torch_name = take_text(b);
+    if (has & 128) op->num_args = take_arg_list(b, args);
+    op->args = args;
 }
 
 static void take_runtime(bytes *b, hb_runtime_args *call)
@@ -92,6 +143,9 @@ static void take_runtime(bytes *b, hb_runtime_args *call)
                               .kind = has & 8 ? HB_STR("4") : HB_STR(""),
                               .error = has & 16};
     if (has & 32) call->error_name = take_text(b);
+    if (has & 64) call->kernel = take_text(b);
+    if (has & 128) call->stack = take_text(b);
+    call->stream = has & 64 ? take(b, 8) : 0;
 }
 
 static void take_kernel(bytes *b, hb_kernel_args *kernel)
@@ -112,22 +166,26 @@ static void take_copy(bytes *b, hb_copy_args *copy)
     *copy = (hb_copy_args){take(b, 8), kinds[take(b, 1) % 4], -1, (int32_t)take(b, 4)};
 }
 
-static void take_args(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUTS])
+static void take_memory(bytes *b, hb_memory_args *memory)
+{
+    uint8_t kind = (uint8_t)take(b, 1);
+    *memory =
+        (hb_memory_args){(hb_device_type)(kind % 2), (int32_t)take(b, 1) - 1, take(b, 8),
+                         (int64_t)take(b, 8),        (int64_t)take(b, 8),     (int64_t)take(b, 8)};
+    memory->held = kind & 2;
+    if (kind & 4) memory->owner = take_text(b);
+}
+
+static void take_args(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUTS],
+                      hb_arg args[MAX_ARGS])
 {
     switch (event->kind) {
     case HB_EVENT_OP:
-    case HB_EVENT_USER_ANNOTATION: take_op(b, &event->op, inputs); return;
+    case HB_EVENT_USER_ANNOTATION: take_op(b, &event->op, inputs, args); return;
     case HB_EVENT_MODULE:
         event->module = (hb_module_args){take(b, 8), take(b, 2), (uint32_t)take(b, 4)};
         return;
-    case HB_EVENT_MEMORY:
-        event->memory = (hb_memory_args){(hb_device_type)(take(b, 1) % 2),
-                                         (int32_t)take(b, 1) - 1,
-                                         take(b, 8),
-                                         (int64_t)take(b, 8),
-                                         (int64_t)take(b, 8),
-                                         (int64_t)take(b, 8)};
-        return;
+    case HB_EVENT_MEMORY: take_memory(b, &event->memory); return;
     case HB_EVENT_SCALAR: event->scalar = take_double(b); return;
     case HB_EVENT_COUNTER:
         event->counter = (hb_counter_args){take_double(b), HB_STR("bytes")};
@@ -144,7 +202,13 @@ static void take_args(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUT
     }
 }
 
-static void take_event(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUTS])
+static bool has_arg_list(hb_event_kind kind)
+{
+    return kind == HB_EVENT_KERNEL || kind == HB_EVENT_MEMCPY || kind == HB_EVENT_RUNTIME;
+}
+
+static void take_event(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUTS],
+                       hb_arg args[MAX_ARGS])
 {
     *event = (hb_trace_event){
         .kind = (hb_event_kind)(take(b, 1) % (HB_EVENT_FLOW + 1)),
@@ -158,7 +222,53 @@ static void take_event(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPU
     event->end_ns = event->start_ns + (int16_t)take(b, 2);
     if (take(b, 1) == 255) event->start_ns = (int64_t)take(b, 8);
     event->name = take_text(b); /* no key: the same key must mean the same name */
-    take_args(b, event, inputs);
+    take_args(b, event, inputs, args);
+    if (has_arg_list(event->kind)) event->num_args = take_arg_list(b, args);
+    event->args = args;
+}
+
+/* What is known beside the events; the first byte tells of what there is none. */
+static void take_info(bytes *b, hb_trace_info *info)
+{
+    static hb_device_info devices[MAX_LISTED];
+    static hb_stream_info streams[MAX_LISTED];
+    static hb_thread_info threads[MAX_LISTED];
+    static hb_metadata metadata[MAX_LISTED];
+    static const char *const json[] = {"1", "\"a text\"", "[1, {\"x\": null}]", "{\"GPU\": []}"};
+    unsigned has = (unsigned)take(b, 1);
+    info->record_shapes = has & 1;
+    info->profile_memory = info->with_stack = has & 2;
+    info->with_flops = has & 4;
+    info->has_time_slices = has & 8;
+    info->finds_operators = has & 16;
+    if (has & 32)
+        info->distributed_json = "{\"backend\": \"nccl\", \"rank\": 1, \"world_size\": 4}";
+    if (has & 64) info->process_name = take_c_text(b);
+    if (has & 128) return;
+    info->hip_runtime_version = info->hip_driver_version = (int)take(b, 4);
+    info->num_devices = take(b, 1) % (MAX_LISTED + 1);
+    for (size_t i = 0; i < info->num_devices; i++)
+        devices[i] = (hb_device_info){.id = (int32_t)i,
+                                      .name = take_c_text(b),
+                                      .arch = i ? "gfx90a" : take_c_text(b),
+                                      .total_global_mem = take(b, 8),
+                                      .compute_major = (int32_t)take(b, 1),
+                                      .warp_size = (int32_t)take(b, 1),
+                                      .num_cus = (int32_t)take(b, 2),
+                                      .clock_khz = (int32_t)take(b, 4)};
+    info->num_streams = take(b, 1) % (MAX_LISTED + 1);
+    for (size_t i = 0; i < info->num_streams; i++)
+        streams[i] = (hb_stream_info){(int32_t)(i / 2), (int64_t)i};
+    info->num_threads = take(b, 1) % (MAX_LISTED + 1);
+    for (size_t i = 0; i < info->num_threads; i++)
+        threads[i] = (hb_thread_info){(int64_t)i, take_c_text(b)};
+    info->num_metadata = take(b, 1) % (MAX_LISTED + 1);
+    for (size_t i = 0; i < info->num_metadata; i++)
+        metadata[i] = (hb_metadata){take_c_text(b), json[take(b, 1) % HB_ARRAY_LEN(json)]};
+    info->devices = devices;
+    info->streams = streams;
+    info->threads = threads;
+    info->metadata = metadata;
 }
 
 static void check(bool holds)
@@ -194,21 +304,38 @@ static void check_trace(hb_source *source, hb_write_dialect dialect, hb_str name
     hb_memory_sink_free(&memory);
 }
 
+static void check_others(hb_source *source)
+{
+    hb_memory_sink memory;
+    hb_pftrace_stats stats;
+    hb_memory_sink_init(&memory, 1 << 26);
+    check(hb_write_pftrace(source, &memory.sink, &stats) == HB_OK);
+    check(memory.buf.size == stats.bytes);
+    hb_memory_sink_free(&memory);
+    hb_trace trace;
+    check(hb_write_to_trace(source, HB_WRITE_TENSORBOARD, &trace) == HB_OK);
+    hb_trace_free(&trace);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static hb_trace_event events[MAX_EVENTS];
     static hb_input inputs[MAX_EVENTS][MAX_INPUTS];
+    static hb_arg args[MAX_EVENTS][MAX_ARGS];
     bytes b = {data, data + size};
     size_t count = 0;
     hb_str name = take_text(&b);
+    array_source source;
+    array_source_init(&source, events, 0);
+    take_info(&b, &source.info);
     while (b.at < b.end && count < MAX_EVENTS) {
-        take_event(&b, &events[count], inputs[count]);
+        take_event(&b, &events[count], inputs[count], args[count]);
         count++;
     }
-    array_source source;
-    array_source_init(&source, events, count);
+    source.count = source.at = count;
     source.info.has_sequences = true;
     check_trace(&source.source, HB_WRITE_TENSORBOARD, name);
     check_trace(&source.source, HB_WRITE_KINETO, name);
+    check_others(&source.source);
     return 0;
 }

@@ -261,10 +261,11 @@ static void put_host(writer *w, const host_event *h)
 {
     char event[2048];
     hb_message m = HB_MESSAGE_IN(event);
+    const char *args = h->args_size ? w->kept.data + h->args : NULL;
     nesting_row *r = row_for(w, &w->threads.items[h->thread], h->start, h->end);
     hb_pf_ready(&w->f, &r->row, h->start);
     begin_event(w, &r->row, &m, h->type, h->category, h->name, h->flow);
-    hb_pf_put_args(&w->f, &r->row, &m, w->kept.data + h->args, h->args_size);
+    hb_pf_put_args(&w->f, &r->row, &m, args, h->args_size);
     hb_pf_event(&w->f, &r->row, h->start, event, &m);
     w->stats.events++;
     if (h->type == HB_PF_BEGIN) HB_PUSH(&w->arena, &r->open)->end = h->end;

@@ -149,7 +149,7 @@ void hb_pf_event(hb_pf_file *f, hb_pf_row *row, int64_t time, const char *event,
     char fields[48], *p = fields;
     size_t size = (size_t)(message->at - event);
     *p++ = 8 << 3;
-    p = put_varint(p, (uint64_t)HB_MAX(time - row->clock, 0));
+    p = put_varint(p, time > row->clock ? (uint64_t)time - (uint64_t)row->clock : 0);
     *p++ = 10 << 3;
     p = put_varint(p, row->sequence);
     *p++ = 13 << 3;
