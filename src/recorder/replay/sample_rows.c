@@ -110,8 +110,8 @@ static void read_frames(sampler *s, const sample *of, frames *f)
     f->count = 0;
     if (s->symbolizer)
         stack = hb_symbolizer_stack(s->symbolizer, &s->addresses.items[of->first], of->count);
-    const char *at = stack.s + stack.len;
-    while (stack.len && at > stack.s && f->count < MOST_DEPTH) {
+    const char *at = stack.len ? stack.s + stack.len : NULL;
+    while (at > stack.s && f->count < MOST_DEPTH) {
         const char *end = at[-1] == ';' ? at - 1 : at;
         for (at = end; at > stack.s && at[-1] != ';';)
             at--;
