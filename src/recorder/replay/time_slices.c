@@ -12,7 +12,8 @@
 /* Beside all that a session gives out, and exact in JSON readers that know doubles only. */
 #define FIRST_EXTERNAL_ID ((uint64_t)1 << 52)
 
-/* The plugin draws a bar for each; a fuzzer has better uses for seconds than many of the same kind. */
+/* The plugin draws a bar for each; a fuzzer has better uses for seconds than many of the same kind.
+ */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { SLICES_MOST = 1000 };
 #else
@@ -145,8 +146,8 @@ hb_result hb_time_slices_add(hb_source **source, int64_t slice_ns)
     if (has_steps || window <= 0) return HB_OK;
     slices *s = calloc(1, sizeof *s);
     if (!s) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for time slices");
-    int64_t length = slice_ns == HB_TIME_SLICES_AUTO ? round_length(window)
-                                                     : HB_MIN(slice_ns, HB_MAX_TIME_NS);
+    int64_t length =
+        slice_ns == HB_TIME_SLICES_AUTO ? round_length(window) : HB_MIN(slice_ns, HB_MAX_TIME_NS);
     s->slice_ns = HB_MAX(length, window / SLICES_MOST + 1);
     s->count = (uint32_t)((window + s->slice_ns - 1) / s->slice_ns);
     s->base = (hb_source){&s->info, begin, next, source_close};
