@@ -108,7 +108,7 @@ static void read_frames(sampler *s, const sample *of, frames *f)
 {
     hb_str stack = {0};
     f->count = 0;
-    if (s->symbolizer)
+    if (s->symbolizer && of->count)
         stack = hb_symbolizer_stack(s->symbolizer, &s->addresses.items[of->first], of->count);
     const char *at = stack.len ? stack.s + stack.len : NULL;
     while (at > stack.s && f->count < MOST_DEPTH) {
