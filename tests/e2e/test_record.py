@@ -437,7 +437,13 @@ def test_a_schedule_counts_the_steps_that_are_found(tmp_path, hip, backend):
         stop.touch()
         assert running.communicate() == ("done\n", None)
         assert running.returncode == 0
-    for (first, few), (second, many) in found_steps(logdir)[:3]:
+    found = found_steps(logdir)[:3]
+    assert [len(shown) for shown in found] == [2] * 3, [
+        (path.name, json.loads(path.read_text()).get("hipboard_steps"),
+         [(e["name"], e["ts"], e.get("dur")) for e in json.loads(path.read_text())["traceEvents"]
+          if e["name"].startswith("ProfilerStep#") or "Launch" in e["name"] or "Synchronize" in e["name"]])
+        for path in sorted(logdir.glob("*.pt.trace.json"))[:5]]
+    for (first, few), (second, many) in found:
         assert (second, many) == (first + 1, 5)
         assert few == 5 or (backend or not hip) and few == 4  # where launches are interposed
 
