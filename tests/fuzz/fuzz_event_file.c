@@ -18,7 +18,7 @@
 #include "base/base.h"
 #include "base/crc32c.h"
 #include "base/utf8.h"
-#include "fuzz.h"
+#include "fuzz_dir.h"
 
 enum { MAX_RECORDS = 256, MAX_VALUES = 16, MAX_PARTS = 6 };
 
@@ -331,21 +331,6 @@ static void read_file(const char *path)
 
 /* ---- one input ---- */
 
-static char dir[64];
-
-static void remove_directory(void)
-{
-    (void)rmdir(dir);
-}
-
-static void make_directory(void)
-{
-    snprintf(dir, sizeof dir, "%s/hipboard-fuzz-XXXXXX",
-             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    CHECK(mkdtemp(dir));
-    atexit(remove_directory);
-}
-
 static void close_and_check(hb_event_log *log)
 {
     char path[4096];
@@ -361,7 +346,6 @@ static void close_and_check(hb_event_log *log)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (!dir[0]) make_directory();
     at = data;
     end = data + size;
     num_records = num_refused = 0;
@@ -371,7 +355,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const uint64_t queues[16] = {
         0, [7] = 1, [15] = 4096}; /* few, since each says it is full */
     options.max_queue_bytes = queues[take(1) % 16];
-    hb_event_log *log = hb_event_log_open(dir, &options);
+    hb_event_log *log = hb_event_log_open(fuzz_dir(), &options);
     CHECK(log);
     while (at < end && num_records < MAX_RECORDS)
         log_something(log);

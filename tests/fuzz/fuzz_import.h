@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "fuzz.h"
+#include "fuzz_dir.h"
 #include "import/import_set.h"
 #include "io/out.h"
 #include "write/write.h"
@@ -23,27 +23,10 @@
 #define FILES "file"
 #endif
 
-static char dir[64];
-
 /* Of an input each part, up to the next form feed, is a file; the last one takes the rest. */
 static const char *const files[] = {FILES};
 enum { MOST_FILES = sizeof files / sizeof *files };
 static char paths[MOST_FILES][128];
-
-static void remove_directory(void)
-{
-    (void)rmdir(dir);
-}
-
-static void make_directory(void)
-{
-    snprintf(dir, sizeof dir, "%s/hipboard-fuzz-XXXXXX",
-             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    CHECK(mkdtemp(dir));
-    atexit(remove_directory);
-    for (int i = 0; i < MOST_FILES; i++)
-        snprintf(paths[i], sizeof paths[i], "%s/%s", dir, files[i]);
-}
 
 static void write_file(const char *path, const uint8_t *data, size_t size)
 {
@@ -57,10 +40,10 @@ static void write_file(const char *path, const uint8_t *data, size_t size)
 static int write_files(const uint8_t *data, size_t size)
 {
     int n = 0;
-    if (!dir[0]) make_directory();
     for (const uint8_t *end = data + size; n == 0 || data < end;) {
         size_t rest = (size_t)(end - data);
         const uint8_t *next = n < MOST_FILES - 1 && rest ? memchr(data, '\f', rest) : NULL;
+        snprintf(paths[n], sizeof paths[n], "%s/%s", fuzz_dir(), files[n]);
         write_file(paths[n++], data, next ? (size_t)(next - data) : rest);
         data = next ? next + 1 : end;
     }

@@ -17,24 +17,10 @@
 #include "base/base.h"
 #include "base/crc32c.h"
 #include "base/json_line.h"
-#include "fuzz.h"
+#include "fuzz_dir.h"
 #include "record/format.h"
 
-static char dir[64], spool[128];
-
-static void remove_directory(void)
-{
-    (void)rmdir(dir);
-}
-
-static void make_directory(void)
-{
-    snprintf(dir, sizeof dir, "%s/hipboard-fuzz-XXXXXX",
-             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    CHECK(mkdtemp(dir));
-    snprintf(spool, sizeof spool, "%s/.fuzz.1" HB_SPOOL_SUFFIX, dir);
-    atexit(remove_directory);
-}
+static char spool[128];
 
 static void seal(uint8_t *data, size_t size)
 {
@@ -112,14 +98,14 @@ static void check(const hb_recovered *told, void *arg)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > (size_t)1 << 20) return 0;
-    if (!dir[0]) make_directory();
+    snprintf(spool, sizeof spool, "%s/.fuzz.1" HB_SPOOL_SUFFIX, fuzz_dir());
     setenv("HIPBOARD_SYMBOLIZER", "", 1); /* a process for each input would be slow */
     uint8_t *copy = malloc(size + 1);
     CHECK(copy);
     memcpy(copy, data, size);
     seal(copy, size);
     write_spool(copy, size);
-    hb_result result = hb_recover(dir, 0, check, &size);
+    hb_result result = hb_recover(fuzz_dir(), 0, check, &size);
     CHECK(result == HB_OK || hb_last_error()[0]);
     (void)unlink(spool); /* else what was not recovered is there again */
     free(copy);

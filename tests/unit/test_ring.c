@@ -813,8 +813,6 @@ static void dumps_and_threads_do_not_disturb_each_other(void **state)
     assert_int_equal(list_dir(dir, NULL, NULL, 0), 3);
 }
 
-/* ---- options ---- */
-
 /* Also where nobody waits for them any more; what is recorded goes on. */
 static void answers_that_come_together_are_all_given(void **state)
 {
@@ -832,6 +830,8 @@ static void answers_that_come_together_are_all_given(void **state)
     free(text);
     hb_profiler_destroy(prof);
 }
+
+/* ---- options ---- */
 
 static void a_ring_that_cannot_be_is_refused(void **state)
 {

@@ -156,9 +156,8 @@ hb_result hb_cycle_write(hb_profiler *prof, hb_cycle *cycle, char *path, unsigne
 
 bool hb_session_is_empty(const hb_spool_view *view, const hb_session *session)
 {
-    const uint32_t said = 1u << HB_RECORD_METADATA | 1u << HB_RECORD_DEVICE;
     hb_merge merge;
-    if (hb_merge_open(&merge, view, session, ~said) != HB_OK) return false;
+    if (hb_merge_open(&merge, view, session, ~HB_TYPES_TOLD_ONCE) != HB_OK) return false;
     bool empty = hb_merge_next(&merge) == NULL;
     hb_merge_close(&merge);
     return empty;

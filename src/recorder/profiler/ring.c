@@ -207,7 +207,6 @@ static int64_t drop(hb_profiler *prof)
     if (!prof->session) return INT64_MAX;
     if (now_ns < r->drop_at) return r->drop_at;
     r->drop_at = now_ns + period_ns(prof);
-    if (hb_ring_is_read(prof)) return r->drop_at;
     hb_clock_pair now = hb_clock_sample();
     take_mark(prof, &now);
     hb_session_drop(&prof->spool, prof->session, horizon(prof, &now), most_bytes(prof),

@@ -263,6 +263,9 @@ typedef struct hb_record {
 #define HB_END_SEEN      ((uint64_t)1 << 62)
 #define HB_END_TICKS     (HB_END_SEEN - 1)
 
+/** Types of records that are told once, and belong to whatever a ring keeps. */
+#define HB_TYPES_TOLD_ONCE (1u << HB_RECORD_METADATA | 1u << HB_RECORD_DEVICE)
+
 /** Types of records that are open until they have an end. */
 #define HB_TYPES_WITH_END                                                       \
     (1u << HB_RECORD_ANNOTATION | 1u << HB_RECORD_OP | 1u << HB_RECORD_MODULE | \

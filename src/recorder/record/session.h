@@ -43,8 +43,9 @@ void hb_session_release(hb_spool *spool, hb_session *session);
 /** Of a session begun with HB_SESSION_RING: drops, chunk by chunk, records that ended before
  * `horizon` (ticks), and more, oldest first, as long as what is kept takes over `most_bytes` of the
  * file (or memory). Of what metadata and devices were told in, a small part stays longer. The space
- * is used again. `kept`: a time near to the horizon, for readers. Any thread that does not record;
- * not while a snapshot of it is read. By itself the spool drops the oldest as its room runs out. */
+ * is used again. `kept`: a time near to the horizon, for readers. Any thread that does not record.
+ * By itself the spool drops the oldest as its room runs out. While a snapshot of it is read neither
+ * drops anything. */
 void hb_session_drop(hb_spool *spool, hb_session *session, uint64_t horizon, uint64_t most_bytes,
                      const hb_clock_pair *kept);
 

@@ -6,9 +6,7 @@
 
 #include "record/session.h"
 
-/* So much of what holds metadata and devices, which are told once and belong to whatever is kept,
- * is not dropped by its age. */
-#define TOLD_ONCE (1u << HB_RECORD_METADATA | 1u << HB_RECORD_DEVICE)
+/* So much of what holds HB_TYPES_TOLD_ONCE is not dropped by its age. */
 #define TOLD_MOST (1u << 20)
 
 /* Under the lock: the bytes of parts that last until `tick` or longer. */
@@ -53,7 +51,7 @@ static void drop_before(hb_spool *spool, hb_records *records, hb_thread_records 
     for (uint32_t k = t->parts.count; k-- > 0;) { /* the newest stay */
         hb_part *part = &t->parts.items[k];
         bool stays = part->last_tick >= tick;
-        if (!stays && (part->types & TOLD_ONCE) && part->coded_bytes <= *told) {
+        if (!stays && (part->types & HB_TYPES_TOLD_ONCE) && part->coded_bytes <= *told) {
             *told -= part->coded_bytes;
             stays = true;
         }

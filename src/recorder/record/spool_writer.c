@@ -234,12 +234,11 @@ static bool is_to_be_kept(hb_spool *spool, const hb_events_info *info)
 /* Of a ring, when there is more than we keep up with. */
 static bool is_too_old(hb_spool *spool, uint32_t index)
 {
-    const uint32_t told = 1u << HB_RECORD_METADATA | 1u << HB_RECORD_DEVICE;
     const hb_events_info *info = &scratch_of(spool)->segment.events;
     hb_lock_take(&spool->lock);
     const hb_records *records = hb_spool_records(spool, info->session);
-    bool old =
-        records && !records->order && info->last_tick < records->kept_from && !(info->types & told);
+    bool old = records && !records->order && info->last_tick < records->kept_from &&
+               !(info->types & HB_TYPES_TOLD_ONCE);
     if (old && !hb_pool_is_in_file(&spool->pool, index))
         hb_spool_no_more_in_memory(spool, info->session);
     hb_lock_give(&spool->lock);
