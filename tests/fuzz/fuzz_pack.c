@@ -2,7 +2,8 @@
  *
  * Any bytes as a pack: refused with words, or unpacked, which nothing of it outlives. Any bytes as
  * a trace, a text, an event file and digests of ranks that are to be redacted: what was JSON is
- * JSON, what has nothing to replace comes out as it was, and records keep right checksums.
+ * JSON, what has nothing to replace comes out as it was, and records keep right checksums. As an
+ * event and as a digest they come with the checksums that they should have as well.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -97,16 +98,55 @@ static void check_redacted(form kind, const char *path, const uint8_t *data, siz
     hb_redactor_free(&r);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static int open_file(const void *data, size_t size, char path[static 40])
 {
-    char path[40];
     int fd = memfd_create("pack", MFD_CLOEXEC);
     CHECK(fd >= 0);
     CHECK(write(fd, data, size) == (ssize_t)size);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(path, 40, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+static void check_record(form kind, const hb_buf *record)
+{
+    char path[40];
+    int fd = open_file(record->data, record->size, path);
+    check_redacted(kind, path, (const uint8_t *)record->data, record->size);
+    close(fd);
+}
+
+static void check_event(const uint8_t *data, size_t size)
+{
+    hb_buf record;
+    hb_buf_init(&record, SIZE_MAX / 4);
+    hb_buf_u32(&record, (uint32_t)size);
+    hb_buf_u32(&record, 0);
+    hb_buf_u32(&record, hb_crc32c_masked(record.data, 8));
+    hb_buf_append(&record, data, size);
+    hb_buf_u32(&record, hb_crc32c_masked(data, size));
+    check_record(EVENTS, &record);
+    hb_buf_free(&record);
+}
+
+static void check_digest(const uint8_t *data, size_t size)
+{
+    hb_buf record;
+    hb_buf_init(&record, SIZE_MAX / 4);
+    hb_rank_file_head(&record);
+    hb_rank_file_record(&record, (hb_rank_stamp){0}, data, size);
+    check_record(RANKS, &record);
+    hb_buf_free(&record);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[40];
+    int fd = open_file(data, size, path);
     check_pack(path);
     for (form kind = JSON; kind <= LINES; kind++)
         check_redacted(kind, path, data, size);
     close(fd);
+    check_event(data, size);
+    check_digest(data, size);
     return 0;
 }

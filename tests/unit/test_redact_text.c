@@ -37,8 +37,8 @@ static void assert_redacted(const redacted_text *list, size_t count)
         assert_true(hb_redactor_init(&r));
         hb_buf_init(&out, SIZE_MAX / 4);
         hb_redactor_begin_file(&r, "file");
-        hb_redactor_learn_file_name(&r,
-                                    "gpu-node17.corp_4711.1795256296196340551.pt.trace.json.gz");
+        hb_redactor_learn_file_name(
+            &r, HB_STR("gpu-node17.corp_4711.1795256296196340551.pt.trace.json.gz"));
         hb_redact_text(&r, (hb_str){"", 0}, HB_STR("/home/alice/x.py"), &out);
         hb_redactor_learnt(&r);
         redact_with(&r, list[i].key, list[i].text, list[i].expected);
@@ -159,9 +159,45 @@ static void names_of_event_files_tell_a_host(void **state)
         hb_redactor r;
         assert_true(hb_redactor_init(&r));
         hb_redactor_begin_file(&r, "file");
-        hb_redactor_learn_file_name(&r, cases[i].name);
+        hb_redactor_learn_file_name(&r, (hb_str){cases[i].name, (uint32_t)strlen(cases[i].name)});
         hb_redactor_learnt(&r);
         redact_with(&r, "", cases[i].text, cases[i].expected);
+        hb_redactor_free(&r);
+    }
+}
+
+/* Whatever stands before the end that makes it one, and would take that with it. */
+static void names_of_traces_stay_names_of_traces(void **state)
+{
+    static const struct {
+        hb_str name;
+        const char *expected;
+    } cases[] = {
+        {HB_STR("run/alice@corp.net.12.pt.trace.json"), "run/address-1.12.pt.trace.json"},
+        {HB_STR("run/alice@corp.net.pt.trace.json.gz"), "run/address-1.pt.trace.json.gz"},
+        {HB_STR("w.pt.trace.json.of alice@corp.net"), "w.pt.trace.json.of address-1"},
+        {HB_STR("a.pt.trace.json_7.1.pt.trace.json"), "host-1_7.1.pt.trace.json"},
+        {HB_STR("gpu7_3_4711.12.pt.trace.json"), "host-1_3_4711.12.pt.trace.json"},
+        {HB_STR("a.pt.trace.json/events.out.tfevents.1.gpu7.2.0"),
+         "a.pt.trace.json/events.out.tfevents.1.host-1.2.0"},
+        {HB_STR("alice@corp.net.json"), "address-1"},
+        {HB_STR("a\0_7.1.pt.trace.json"), "host-1_7.1.pt.trace.json"},
+        {HB_STR("5.pt.trace.json"), "5.pt.trace.json"},
+        {HB_STR(".pt.trace.json"), ".pt.trace.json"},
+        {HB_STR(""), ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_redactor r;
+        hb_buf out;
+        hb_buf_init(&out, SIZE_MAX / 4);
+        assert_true(hb_redactor_init(&r));
+        hb_redactor_begin_file(&r, "file");
+        hb_redactor_learn_file_name(&r, cases[i].name);
+        hb_redactor_learnt(&r);
+        hb_redact_file_name(&r, cases[i].name, &out);
+        assert_string_equal(hb_buf_text(&out), cases[i].expected);
+        hb_buf_free(&out);
         hb_redactor_free(&r);
     }
 }
@@ -177,7 +213,7 @@ static void one_thing_has_one_replacement(void **state)
         char name[100];
         snprintf(name, sizeof name, "%s_1.2.pt.trace.json", hosts[i]);
         hb_redactor_begin_file(&r, name);
-        hb_redactor_learn_file_name(&r, name);
+        hb_redactor_learn_file_name(&r, (hb_str){name, (uint32_t)strlen(name)});
     }
     hb_redactor_learnt(&r);
     hb_redactor_begin_file(&r, "x");
@@ -398,6 +434,7 @@ int main(void)
         cmocka_unit_test(what_tells_too_much_is_replaced),
         cmocka_unit_test(what_tells_nothing_stays),
         cmocka_unit_test(names_of_event_files_tell_a_host),
+        cmocka_unit_test(names_of_traces_stay_names_of_traces),
         cmocka_unit_test(one_thing_has_one_replacement),
         cmocka_unit_test(keys_of_services_have_a_length),
         cmocka_unit_test(secrets_have_a_form),

@@ -111,13 +111,18 @@ static bool is_worth_deflating(const hb_source_file *f)
     return true;
 }
 
+static hb_str name_of(const hb_source_file *f)
+{
+    return (hb_str){f->name, (uint32_t)strlen(f->name)};
+}
+
 /* The member's name, which stays valid. */
 static hb_result name_member(packing *p, const hb_source_file *f, const char **name)
 {
     hb_buf text;
     hb_buf_init(&text, SIZE_MAX / 4);
     if (p->options->redact)
-        hb_redact_file_name(&p->redactor, f->name, &text);
+        hb_redact_file_name(&p->redactor, name_of(f), &text);
     else
         hb_buf_str(&text, f->name);
     uint32_t before = p->names.count;
@@ -180,7 +185,7 @@ static hb_result learn(packing *p)
     if (!hb_redactor_init(&p->redactor)) return hb_no_memory();
     for (size_t i = 0; p->options->redact && i < p->sources.count; i++) {
         hb_source_file *f = &p->sources.items[i];
-        hb_redactor_learn_file_name(&p->redactor, f->name);
+        hb_redactor_learn_file_name(&p->redactor, name_of(f));
         if (!f->left_out) HB_TRY(learn_file(p, f));
     }
     hb_redactor_learnt(&p->redactor);

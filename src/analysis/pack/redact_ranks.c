@@ -53,7 +53,7 @@ static bool take_file(digest *d, const char *suffix)
     hb_buf_init(&file, SIZE_MAX / 4);
     hb_buf_append(&file, name.s, name.len);
     hb_buf_str(&file, suffix);
-    const char *whole = hb_buf_text(&file);
+    hb_str whole = {file.data ? file.data : "", (uint32_t)file.size};
     d->text.size = 0;
     if (d->redactor->learning)
         hb_redactor_learn_file_name(d->redactor, whole);

@@ -153,18 +153,24 @@ static uint32_t trailing_digits(hb_str name, uint32_t size)
     return n;
 }
 
+static const char trace_suffix[] = ".pt.trace.json";
+
+/* Where that of a trace's name begins which makes it one, "[.time].pt.trace.json"; else its end. */
+static uint32_t worker_end(hb_str name)
+{
+    uint32_t end = name.len;
+    for (uint32_t i = 0; i < name.len; i++)
+        if (hb_str_begins((hb_str){name.s + i, name.len - i}, trace_suffix)) end = i;
+    uint32_t digits = end < name.len ? trailing_digits(name, end) : 0;
+    return digits && digits < end && name.s[end - digits - 1] == '.' ? end - digits - 1 : end;
+}
+
 /* "host_1234.1795256296196340551.pt.trace.json.gz", "host_003_1234...": the host of the worker. */
 static hb_str host_of_worker(hb_str name)
 {
-    const char *suffix = ".pt.trace.json";
-    const char *end = memmem(name.s, name.len, suffix, strlen(suffix));
-    uint32_t n = end ? (uint32_t)(end - name.s) : 0, whole, digits;
-    digits = trailing_digits(name, n);
-    if (digits && digits < n && name.s[n - digits - 1] == '.') n -= digits + 1; /* the time */
-    for (whole = n; (digits = trailing_digits(name, n)) && digits < n;) {
-        if (name.s[n - digits - 1] != '_') break;
+    uint32_t n = worker_end(name), whole = n, digits;
+    while ((digits = trailing_digits(name, n)) && digits < n && name.s[n - digits - 1] == '_')
         n -= digits + 1;
-    }
     return (hb_str){name.s, n < whole ? n : 0};
 }
 
@@ -189,29 +195,40 @@ static hb_str host_of_event_file(hb_str name)
     return (hb_str){p, (uint32_t)(stop - p)};
 }
 
-static hb_str host_of_file(const char *name)
+/* Of a path. */
+static hb_str last_part(hb_str path)
 {
-    const char *slash = strrchr(name, '/');
-    if (slash) name = slash + 1;
-    hb_str whole = {name, (uint32_t)strlen(name)}, host = host_of_worker(whole);
-    return host.len ? host : host_of_event_file(whole);
+    const char *slash = path.len ? memrchr(path.s, '/', path.len) : NULL;
+    uint32_t before = slash ? (uint32_t)(slash + 1 - path.s) : 0;
+    return (hb_str){path.s + before, path.len - before};
 }
 
-void hb_redactor_learn_file_name(hb_redactor *r, const char *name)
+static hb_str host_of_file(hb_str last)
 {
-    hb_redactor_learn(r, HB_REDACTED_HOST, host_of_file(name));
+    return worker_end(last) < last.len ? host_of_worker(last) : host_of_event_file(last);
 }
 
-void hb_redact_file_name(hb_redactor *r, const char *name, hb_buf *out)
+void hb_redactor_learn_file_name(hb_redactor *r, hb_str name)
 {
-    hb_str host = host_of_file(name), none = {"", 0};
-    const char *rest = name;
+    hb_redactor_learn(r, HB_REDACTED_HOST, host_of_file(last_part(name)));
+}
+
+void hb_redact_file_name(hb_redactor *r, hb_str name, hb_buf *out)
+{
+    hb_str last = last_part(name), host = host_of_file(last), none = {"", 0};
+    const char *from = name.s, *end = last.s + worker_end(last), *behind = name.s + name.len;
     if (host.len && is_known(r, HB_REDACTED_HOST, host)) {
-        hb_redact_text(r, none, (hb_str){name, (uint32_t)(host.s - name)}, out);
+        hb_redact_text(r, none, (hb_str){from, (uint32_t)(host.s - from)}, out);
         hb_redactor_replace(r, HB_REDACTED_HOST, host, out);
-        rest = host.s + host.len;
+        from = host.s + host.len;
     }
-    hb_redact_text(r, none, (hb_str){rest, (uint32_t)strlen(rest)}, out);
+    hb_redact_text(r, none, (hb_str){from, (uint32_t)(end - from)}, out);
+    if (end == behind) return;
+    /* It has to stay a trace, whatever else, as an address, would end there. */
+    const char *suffix = memmem(end, (size_t)(behind - end), trace_suffix, strlen(trace_suffix));
+    from = suffix + strlen(trace_suffix);
+    hb_buf_append(out, end, (size_t)(from - end));
+    hb_redact_text(r, none, (hb_str){from, (uint32_t)(behind - from)}, out);
 }
 
 typedef struct sorted_name {

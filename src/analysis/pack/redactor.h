@@ -64,7 +64,7 @@ void hb_redactor_learnt(hb_redactor *redactor);
 void hb_redactor_learn(hb_redactor *redactor, hb_redaction_kind kind, hb_str name);
 
 /** Learns what the name of a trace or an event file tells. */
-void hb_redactor_learn_file_name(hb_redactor *redactor, const char *name);
+void hb_redactor_learn_file_name(hb_redactor *redactor, hb_str name);
 
 /** Counts something that was found, and appends what stands for it. */
 void hb_redactor_replace(hb_redactor *redactor, hb_redaction_kind kind, hb_str found, hb_buf *out);
@@ -77,8 +77,9 @@ size_t hb_redactor_match(const hb_redactor *redactor, hb_str text, hb_redaction_
  * False when nothing was found: it is appended as it is. */
 bool hb_redact_text(hb_redactor *redactor, hb_str key, hb_str text, hb_buf *out);
 
-/** Appends the name of a file in the pack: its worker's host goes, however short it is. */
-void hb_redact_file_name(hb_redactor *redactor, const char *name, hb_buf *out);
+/** Appends the name of a file in the pack: its worker's host goes, however short it is; the end by
+ * which it is a trace stays. */
+void hb_redact_file_name(hb_redactor *redactor, hb_str name, hb_buf *out);
 
 /** What the name of a JSON member says of its value. */
 typedef enum hb_key_class {

@@ -123,7 +123,6 @@ static uint32_t take(hb_chunk_pool *pool, uint32_t index)
 
 uint32_t hb_pool_take_in_file(hb_chunk_pool *pool)
 {
-    if (atomic_load_explicit(&pool->in_file, memory_order_relaxed) == 0) return hb_pool_take(pool);
     uint32_t index = pop(pool, &pool->file_stack);
     if (!index) return 0;
     atomic_fetch_sub_explicit(&pool->ready_in_file, 1, memory_order_relaxed);
