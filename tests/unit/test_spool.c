@@ -10,10 +10,12 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -873,6 +875,36 @@ static void record_more(void)
     usleep(1000);
 }
 
+static atomic_int refusals; /* that are left; nobody else asks for the disk's room */
+
+/* In place of the C library's. */
+int fstatvfs(int fd, struct statvfs *fs)
+{
+    (void)fd;
+    *fs = (struct statvfs){.f_frsize = 4096,
+                           .f_bavail = atomic_fetch_sub(&refusals, 1) > 0 ? 0 : 1u << 30};
+    return 0;
+}
+
+/* Where a disk had no room for the first chunks, and has it now, they come to what they are
+ * otherwise. */
+static void chunks_that_had_no_room_come_later(void **state)
+{
+    (void)state;
+    hb_spool spool;
+    uint32_t chunks = 0;
+    hb_record_init();
+    hb_spool_options options = {dir, "small", 64 << 20};
+    refusals = 1;
+    assert_int_equal(hb_spool_open(&spool, &options), HB_OK);
+    for (int ms = 0; ms < 60000 && atomic_load(&refusals) >= 0; ms++)
+        usleep(1000);
+    for (int ms = 0; ms < 60000 && chunks <= HB_SPOOL_HOT / 2; ms++, usleep(1000))
+        chunks = atomic_load(&spool.pool.in_file);
+    assert_int_equal(chunks, HB_SPOOL_HOT);
+    hb_spool_close(&spool, false);
+}
+
 /* It would be dropped to make room for what is recorded meanwhile; and is afterwards. */
 static void what_a_snapshot_reads_is_not_dropped(void **state)
 {
@@ -926,6 +958,7 @@ int main(void)
         cmocka_unit_test(coded_records_come_back),
         IN_DIR(a_session_that_goes_on_is_seen_and_cut),
         IN_DIR(what_a_snapshot_reads_is_not_dropped),
+        IN_DIR(chunks_that_had_no_room_come_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
