@@ -127,9 +127,11 @@ static uint32_t owner_of(joiner *j, const hb_memory_change *c)
 static uint64_t key_of(const hb_memory_change *c, hb_key addr)
 {
     struct {
-        uint64_t addr, size, device;
+        uint64_t addr;
+        double size;
+        uint64_t device;
     } key = {addr == hb_key_int(0) ? 0 : addr, 0, c->device};
-    if (!key.addr) key.size = (uint64_t)fabs(c->bytes);
+    if (!key.addr) key.size = fabs(c->bytes);
     uint64_t low = hb_hash_bytes(&key, sizeof key);
     key.device ^= 0x9e3779b97f4a7c15u;
     return low | (uint64_t)hb_hash_bytes(&key, sizeof key) << 32;
