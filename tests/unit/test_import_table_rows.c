@@ -30,7 +30,8 @@ static const char agents[] =
     "Node_Id,Logical_Node_Id,Agent_Type,Cu_Count,Simd_Per_Cu,Max_Waves_Per_Simd,"
     "Wave_Front_Size,Lds_Size_In_Kb,Workgroup_Max_Size,Name,Product_Name\n"
     "0,0,CPU,0,0,0,0,0,0,EPYC,EPYC\n7,4,GPU,304,4,8,64,64,1024,gfx942,MI300X\n"
-    "8,,GPU,104,4,8,64,64,x,gfx90a,\n9,4,GPU,1,1,1,1,1,1,again,again\n,,GPU,1,1,1,1,1,1,no,no\n";
+    "8,,GPU,104,4,8,64,64,x,gfx90a,,more,7,than,7,has,7,columns,7\n"
+    "9,4,GPU,1,1,1,1,1,1,again,again\n,,GPU,1,1,1,1,1,1,no,no\n";
 
 #define OF_AGENTS                                                                              \
     "K,Agent 4,2,7,1,3,\"gemm(float*, int)\",2,2400,2500,65536,32,96,4,48,256,2,1,512,128,3\n" \

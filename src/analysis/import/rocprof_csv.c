@@ -72,6 +72,7 @@ static void read_header(hb_rocprof_header *header, const hb_str *fields, uint32_
         else if (i < 64)
             header->counters |= UINT64_C(1) << i;
     }
+    header->count = HB_MIN(count, 64u);
     header->kind = kind_of(header);
 }
 

@@ -78,7 +78,8 @@ typedef enum hb_rocprof_column {
 typedef struct hb_rocprof_header {
     int at[HB_ROCPROF_COLUMN_COUNT]; /* index of the field; -1: none */
     hb_rocprof_kind kind;
-    uint64_t counters; /* of the first 64 fields, those that none of the names above has */
+    uint32_t count;    /* of fields, the first 64 */
+    uint64_t counters; /* of these, those that none of the names above has */
 } hb_rocprof_header;
 
 /* A process of a set. */

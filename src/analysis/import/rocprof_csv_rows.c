@@ -30,6 +30,12 @@ static bool has(const hb_rocprof_set *s, hb_rocprof_column column)
     return s->header.at[column] >= 0;
 }
 
+/* Of the present row, which may have more than there are columns. */
+static uint32_t num_fields(const hb_rocprof_set *s)
+{
+    return HB_MIN(s->csv.count, s->header.count);
+}
+
 static uint32_t count_of(const hb_rocprof_set *s, hb_rocprof_column column)
 {
     return (uint32_t)HB_MIN(HB_MAX(number(s, column), 0), (int64_t)UINT32_MAX);
@@ -94,7 +100,7 @@ static hb_str agent_json(hb_rocprof_set *s, const hb_str *names)
     hb_buf json;
     hb_buf_init(&json, 1 << 20);
     const char *separator = "{";
-    for (uint32_t i = 0; i < HB_MIN(s->csv.count, 64u); i++) {
+    for (uint32_t i = 0; i < num_fields(s); i++) {
         if (hb_csv_int(&s->csv, (int)i) < 0 || s->csv.fields[i].s[0] == '0') continue;
         hb_buf_str(&json, separator);
         separator = ",";
@@ -115,7 +121,7 @@ static hb_str agent_json(hb_rocprof_set *s, const hb_str *names)
 
 static hb_str agent_text(hb_rocprof_set *s, const hb_str *names, const char *name)
 {
-    for (uint32_t i = 0; i < HB_MIN(s->csv.count, 64u); i++)
+    for (uint32_t i = 0; i < num_fields(s); i++)
         if (names[i].len == strlen(name) && strncasecmp(names[i].s, name, names[i].len) == 0)
             return (hb_str){hb_import_copy_text(s->import, s->csv.fields[i]), s->csv.fields[i].len};
     return (hb_str){"", 0};
@@ -250,7 +256,7 @@ static void read_kernel(hb_rocprof_set *s, const hb_str *names)
     hb_rocprof_process *process = process_of(s);
     hb_import_work *work = add_kernel(s, process);
     bool wide = has(s, HB_ROCPROF_BLOCK) && !(s->import->dropped & HB_IMPORT_COUNTERS);
-    for (uint32_t i = 0; work && wide && i < HB_MIN(s->csv.count, 64u); i++)
+    for (uint32_t i = 0; work && wide && i < num_fields(s); i++)
         if (s->header.counters >> i & 1) add_value(s, process, work, names[i], s->csv.fields[i]);
 }
 
@@ -356,7 +362,7 @@ static void read_row(hb_rocprof_set *s, const hb_str *names)
 /* A row that was cut off has no times: it is counted as such. */
 void hb_rocprof_read_rows(hb_rocprof_set *s)
 {
-    uint32_t n = HB_MIN(s->csv.count, 64u);
+    uint32_t n = num_fields(s);
     hb_str *names = HB_NEW_ARRAY(s->arena, hb_str, n + 1);
     for (uint32_t i = 0; i < n; i++)
         names[i] = (hb_str){hb_import_copy_text(s->import, s->csv.fields[i]), s->csv.fields[i].len};
