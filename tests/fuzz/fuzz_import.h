@@ -2,38 +2,87 @@
  *
  * Any bytes as a file of another tool: read, described, made into a trace and into text. A target
  * is of one family of formats, whose names it defines as FORMATS before it includes this; inputs of
- * others are not kept. FILES may name some that lie beside each other. With TAKES_ANY defined it
- * reads what no format claims, as `export` and `convert` do.
+ * others are not kept. FILES may name some that lie beside each other, unless the input names them.
+ * With TAKES_ANY defined it reads what no format claims, as `export` and `convert` do.
  */
 #ifndef HB_FUZZ_IMPORT_H
 #define HB_FUZZ_IMPORT_H
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.h"
 #include "fuzz_dir.h"
 #include "import/import_set.h"
 #include "io/out.h"
+#include "write/pftrace.h"
 #include "write/write.h"
 
 #ifndef FILES
 #define FILES "file"
 #endif
 
-/* Of an input each part, up to the next form feed, is a file; the last one takes the rest. */
+/* Of an input each part, up to the next form feed, is a file; the last one takes the rest. A name of
+ * its own may follow, behind a vertical tab. */
 static const char *const files[] = {FILES};
-enum { MOST_FILES = sizeof files / sizeof *files };
-static char paths[MOST_FILES][128];
+enum { MOST_FILES = sizeof files / sizeof *files, FILE_NAME_MOST = 60 };
+static char paths[MOST_FILES][64 + FILE_NAME_MOST + 1];
 
-static void write_file(const char *path, const uint8_t *data, size_t size)
+/* Names lead out of no directory, and are of what tools put into theirs. */
+static void make_name(char *name, const uint8_t *from, size_t n)
 {
+    for (size_t i = 0; i < n; i++) {
+        bool begins = i == 0 || name[i - 1] == '/', ends = i + 1 == n;
+        bool fits = isalnum(from[i]) || from[i] == '_' || from[i] == '-' ||
+                    (from[i] == '.' && !begins) || (from[i] == '/' && !begins && !ends);
+        name[i] = fits ? (char)from[i] : '_';
+    }
+    name[n] = 0;
+}
+
+static void make_directories(char *path)
+{
+    for (char *p = path + strlen(fuzz_dir()) + 1; (p = strchr(p, '/')); *p++ = '/') {
+        *p = 0;
+        (void)mkdir(path, 0700);
+    }
+}
+
+/* Those that are empty. */
+static void remove_directories(char *path)
+{
+    for (char *slash; (slash = strrchr(path, '/')) > path + strlen(fuzz_dir());) {
+        *slash = 0;
+        (void)rmdir(path);
+    }
+}
+
+/* False: another file has the name of one of its directories, or the other way round. */
+static bool write_file(char *path, const uint8_t *data, size_t size)
+{
+    make_directories(path);
     FILE *file = fopen(path, "wb");
+    if (!file && (errno == EISDIR || errno == ENOTDIR)) return false;
     CHECK(file != NULL);
     CHECK(fwrite(data, 1, size, file) == size);
     fclose(file);
+    return true;
+}
+
+static bool write_part(int n, const uint8_t *data, size_t size)
+{
+    char name[FILE_NAME_MOST + 1];
+    const uint8_t *own = MOST_FILES > 1 && size ? memrchr(data, '\v', size) : NULL;
+    size_t length = own ? (size_t)(data + size - own) - 1 : 0;
+    bool named = length > 0 && length <= FILE_NAME_MOST;
+    if (named) make_name(name, own + 1, length);
+    snprintf(paths[n], sizeof paths[n], "%s/%s", fuzz_dir(), named ? name : files[n]);
+    return write_file(paths[n], data, named ? (size_t)(own - data) : size);
 }
 
 /* How many. */
@@ -43,45 +92,57 @@ static int write_files(const uint8_t *data, size_t size)
     for (const uint8_t *end = data + size; n == 0 || data < end;) {
         size_t rest = (size_t)(end - data);
         const uint8_t *next = n < MOST_FILES - 1 && rest ? memchr(data, '\f', rest) : NULL;
-        snprintf(paths[n], sizeof paths[n], "%s/%s", fuzz_dir(), files[n]);
-        write_file(paths[n++], data, next ? (size_t)(next - data) : rest);
+        n += write_part(n, data, next ? (size_t)(next - data) : rest);
         data = next ? next + 1 : end;
     }
     return n;
 }
 
-static void write_one(hb_import *import, size_t index)
+static void remove_files(int n)
+{
+    for (int i = 0; i < n; i++)
+        (void)unlink(paths[i]);
+    for (int i = 0; i < n; i++)
+        remove_directories(paths[i]);
+}
+
+static void write_one(hb_import *import, size_t index, bool perfetto)
 {
     hb_source *source;
     hb_memory_sink sink;
+    hb_pftrace_stats stats;
     hb_write_options options = {.trace_name = "fuzz"};
     if (hb_import_source(import, index, &source) != HB_OK) return;
     hb_memory_sink_init(&sink, 256 << 20);
-    (void)hb_write_trace(source, &sink.sink, &options, NULL);
+    if (perfetto)
+        (void)hb_write_pftrace(source, &sink.sink, &stats);
+    else
+        (void)hb_write_trace(source, &sink.sink, &options, NULL);
     hb_memory_sink_free(&sink);
     source->close(source);
 }
 
-static void look_at(hb_import *import)
+static void look_at(hb_import *import, bool perfetto)
 {
     for (size_t i = 0; i < hb_import_count(import) && i < 4; i++) {
         hb_trace trace = {0};
         const hb_imported *p = hb_import_get(import, i);
         CHECK(p->linked <= p->kernels + p->copies);
         CHECK(p->start_ns <= p->end_ns);
-        write_one(import, i);
+        write_one(import, i, perfetto);
         (void)hb_import_to_trace(import, i, &trace);
         hb_trace_free(&trace);
     }
 }
 
-static void import_by(const char *path, bool takes_any, const hb_import_options *options)
+static void import_by(const char *path, bool takes_any, const hb_import_options *options,
+                      bool perfetto)
 {
     hb_import *import;
     hb_result result = takes_any ? hb_import_open_any(path, options, &import)
                                  : hb_import_open(&path, 1, options, &import);
     if (result != HB_OK) return;
-    look_at(import);
+    look_at(import, perfetto);
     hb_import_close(import);
 }
 
@@ -99,23 +160,52 @@ static const bool any = true;
 static const bool any = false;
 #endif
 
+static uint32_t hash_of(const uint8_t *data, size_t size)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ data[i]) * 16777619u;
+    return hash ^ hash >> 16;
+}
+
+/* What the second import is asked: half of the inputs for the most at once, the others for what
+ * does not go with that. Which an input is of its bytes tell. */
+static hb_import_options options_by(uint32_t hash)
+{
+    static const char *const drops[] = {"hip", "hsa,rccl", "copies,memory", "counters,hip", NULL};
+    hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+    o.modules = o.kernel_operators = true;
+    if (hash % 2 == 0) {
+        o.rows = HB_IMPORT_BY_QUEUE;
+        o.step_gap_ns = 1000;
+        o.drop = "ranges";
+        return o;
+    }
+    hash /= 2;
+    o.rows = hash % 3 == 0 ? HB_IMPORT_BY_STREAM : HB_IMPORT_BY_COUNT;
+    hash /= 3;
+    o.drop = drops[hash % 5];
+    hash /= 5;
+    if (hash % 4 == 0) o.step = "step";
+    if (hash % 4 == 1) o.step_launch = "hipLaunchKernel";
+    if (hash / 4 % 2) o.end_time_ns = 1700000000000000000;
+    return o;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hb_import_options o = HB_IMPORT_OPTIONS_INIT;
+    uint32_t hash = hash_of(data, size);
     int n = write_files(data, size);
     const char *path = paths[0];
     const hb_import_format *format = hb_import_format_of(path);
     bool fits = format ? is_of_family(format) : any;
     if (fits) {
-        import_by(path, !format, &o);
-        o.rows = HB_IMPORT_BY_QUEUE;
-        o.step_gap_ns = 1000;
-        o.drop = "ranges";
-        o.modules = o.kernel_operators = true;
-        import_by(path, !format, &o);
+        import_by(path, !format, &o, false);
+        o = options_by(hash);
+        import_by(format && hash % 8 == 7 ? fuzz_dir() : path, !format, &o, hash % 4 == 1);
     }
-    while (n)
-        (void)unlink(paths[--n]);
+    remove_files(n);
     return fits ? 0 : -1;
 }
 
