@@ -125,8 +125,47 @@ static inline const char *any_value(database *db)
                                          "'rocprof'",
                                          "hex(zeroblob(300))",
                                          "1700000000000000000",
-                                         "'NaN'"};
+                                         "'NaN'",
+                                         "34",
+                                         "59",
+                                         "60",
+                                         "'0x10'",
+                                         "'FREE'",
+                                         "'SCRATCH'",
+                                         "'UserMarker'",
+                                         "'hipMalloc'",
+                                         "'hipFree'",
+                                         "'hipGetLastError'",
+                                         "'HIP_RUNTIME_API'",
+                                         "'MARKER_CORE_API'",
+                                         "'HSA_CORE_API'",
+                                         "'RCCL_API'",
+                                         "'CopyHostToDevice'",
+                                         "'CopyDeviceToHost'",
+                                         "'FillBuffer'",
+                                         "'Barrier'",
+                                         "'step 3'",
+                                         "'ProfilerStep#4'",
+                                         "'enumerate(DataLoader)#x.__next__'",
+                                         "'numBlocks'",
+                                         "'{x=4, y=2, z=1}'",
+                                         "'( ptr(0x10) size(64))'",
+                                         "'ptr=0x10 | size=0x20'",
+                                         "'{\"message\": \"x\"}'",
+                                         "'{\"RANK\": \"1\", \"WORLD_SIZE\": \"2\"}'",
+                                         "'gfx90a'",
+                                         "'gfx1100'"};
     return values[next_number(db, sizeof values / sizeof *values)];
+}
+
+/* Columns that some files have and others have not. */
+static inline const char *any_column(database *db)
+{
+    static const char *const columns[] = {
+        "track_id",  "replay_pass",   "dispatch_id",       "stream_id",   "extdata", "tid",
+        "eventType", "textId",        "registersPerThread", "srcDeviceId", "args",    "'Index'",
+        "'dev-id'",  "'stream-id'",   "description_id",    "environment", "fini",    "name_id"};
+    return columns[next_number(db, sizeof columns / sizeof *columns)];
 }
 
 /* Ids stay ids: the doubled row's is the next one. */
@@ -170,15 +209,21 @@ static inline void change_once(database *db)
         sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
         return;
     case 14: /* of all rows */
-        snprintf(sql, sizeof sql, "UPDATE OR IGNORE %s SET %s = %s", db->table, db->column,
-                 any_value(db));
+        if (next_number(db, 2))
+            snprintf(value, sizeof value, "%s", any_value(db));
+        else
+            snprintf(value, sizeof value, "%s%s", db->column, nudges[next_number(db, 6)]);
+        snprintf(sql, sizeof sql, "UPDATE OR IGNORE %s SET %s = %s", db->table, db->column, value);
         sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
         return;
     default:
         if (next_number(db, 3) == 0)
             snprintf(sql, sizeof sql, "DROP TABLE %s", db->table);
-        else if (next_number(db, 2))
+        else if (next_number(db, 3) == 0)
             snprintf(sql, sizeof sql, "ALTER TABLE %s DROP COLUMN %s", db->table, db->column);
+        else if (next_number(db, 2))
+            snprintf(sql, sizeof sql, "ALTER TABLE %s ADD COLUMN %s DEFAULT %s", db->table,
+                     any_column(db), any_value(db));
         else
             snprintf(sql, sizeof sql, "DELETE FROM %s", db->table);
         sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
