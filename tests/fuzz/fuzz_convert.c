@@ -12,9 +12,13 @@
 #include <hipboard/compare.h>
 #include <hipboard/convert.h>
 
+#include "dear.h"
 #include "fuzz.h"
 #include "json_mutator.h"
 #include "read/json_reader.h"
+
+/* What an input is asked in one way of several. */
+enum question { CONVERT, USE };
 
 /* Where files come to lie; one directory for the whole run. */
 static const char *directory(void)
@@ -56,11 +60,10 @@ static void convert_again(const char *path)
     hb_conversion_free(conversion);
 }
 
-static void convert(const char *path, const hb_convert_options *options)
+static void convert(const char *path, const hb_convert_options *options, bool plain)
 {
     hb_conversion *conversion;
     if (hb_convert(path, directory(), "once", options, &conversion) != HB_OK) return;
-    bool plain = !options->kineto && !options->max_size;
     for (size_t i = 0; i < conversion->num_paths; i++) {
         read_strictly(conversion->paths[i]);
         if (plain) convert_again(conversion->paths[i]);
@@ -69,16 +72,47 @@ static void convert(const char *path, const hb_convert_options *options)
     hb_conversion_free(conversion);
 }
 
+enum way {
+    PLAIN,
+    SIZED,
+    KINETO,
+    FOUND,
+    FOUND_APART,
+    STEPS,
+    TIMES,
+    TIMED,
+    SHIFTED,
+    UNSHIFTED,
+    SHIFTED_ANEW,
+    WAYS
+};
+
+static void choose(hb_convert_options *o, enum way way, size_t size)
+{
+    static const hb_time_shift shift = {1000, -1500, 2000000, 5, 3};
+    o->replace = true;
+    o->kineto = way == KINETO || way == FOUND_APART;
+    o->max_size = way == SIZED ? size / 3 + 1 : 0;
+    o->find_steps = way == FOUND || way == FOUND_APART;
+    o->split_steps = way == FOUND_APART ? 2 : 0;
+    if (way == STEPS) o->first_step = 1;
+    if (way == STEPS) o->last_step = 2;
+    o->start_us = way == TIMES ? 20 : 0;
+    o->end_us = way == TIMES ? 300 : 0;
+    o->split_us = way == TIMED ? 200 : 0;
+    o->gzip = way == TIMES;
+    o->shift = way == SHIFTED || way == SHIFTED_ANEW ? &shift : NULL;
+    o->undo_shift = way == UNSHIFTED || way == SHIFTED_ANEW;
+}
+
 static void convert_all_ways(const char *path, size_t size)
 {
-    hb_convert_options options = HB_CONVERT_OPTIONS_INIT;
-    options.replace = true;
-    convert(path, &options);
-    options.max_size = size / 3 + 1;
-    convert(path, &options);
-    options.max_size = 0;
-    options.kineto = true;
-    convert(path, &options);
+    for (int way = 0; way < WAYS; way++) {
+        hb_convert_options options = HB_CONVERT_OPTIONS_INIT;
+        if (!dear_asks(CONVERT, (uint32_t)way, WAYS)) continue;
+        choose(&options, (enum way)way, size);
+        convert(path, &options, way == PLAIN);
+    }
 }
 
 static void compare(const char *path)
@@ -115,12 +149,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[64];
     if (!prepared) atexit(remove_directory);
     prepared = true;
+    dear_begin(data, size);
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     convert_all_ways(path, size);
-    compare(path);
-    view(path);
+    if (dear_asks(USE, 0, 2)) compare(path);
+    if (dear_asks(USE, 1, 2)) view(path);
     close(fd);
     return 0;
 }

@@ -15,6 +15,7 @@
 #include <cJSON.h>
 
 #include "../unit/raw_events.h"
+#include "dear.h"
 #include "fuzz.h"
 #include "json_mutator.h"
 #include "insight/insight.h"
@@ -25,6 +26,9 @@
 #include "torch/memory_timeline.h"
 #include "torch/stacks.h"
 #include "torch/table_text.h"
+
+/* What an input is asked in one way of several. */
+enum question { CHUNKS, GROUPING, RULES, STEPS, STACKS };
 
 static void compare_event(const hb_trace *trace, uint32_t i, const cJSON *item)
 {
@@ -82,7 +86,11 @@ static void ask(hb_analysis *a)
                                             "operation?group_by=OperationAndInputShape",
                                             "operation/table",
                                             "operation/table?group_by=OperationAndInputShape",
-                                            "operation/stack?op_name=a",
+                                            "operation/stack?op_name=%61",
+                                            "operation/stack?op_name=a&input_shape=%5b%5d&"
+                                            "group_by=OperationAndInputShape",
+                                            "operation/stack?op_name=a&"
+                                            "group_by=OperationAndInputShape",
                                             "kernel",
                                             "kernel/table",
                                             "kernel/table?group_by=Kernel",
@@ -107,23 +115,37 @@ static void ask(hb_analysis *a)
     }
 }
 
-static void make_table(hb_arena *arena, hb_trace *trace, const hb_group_options *grouping,
-                       hb_buf *to)
+/* What there is to sort by; the last are sorted with stacks. */
+static const char *const sort_keys[] = {
+    "input_shapes",   "cpu_time",          "cuda_time",
+    "count",          "key",               "is_user_annotation",
+    "overload_name",  "flops",             "self_cuda_memory_usage",
+    "cpu_time_total", "self_xpu_time_total", "is_legacy",
+    "stack",          "input_shapes",      "stack",
+    "overload_name"};
+
+static void make_table(hb_arena *arena, hb_trace *trace, uint32_t way, hb_buf *to)
 {
-    static const hb_table_style style = {UINT64_MAX, 8, 9, 10, "header", "CUDA", NULL, false};
+    static const hb_table_style styles[] = {
+        {UINT64_MAX, 8, 9, 10, "header", "CUDA", NULL, false},
+        {3, UINT32_MAX, 2, 3, NULL, "XPU", "ms", true}};
+    const hb_table_style *style = &styles[way / 2 % 2];
+    hb_group_options grouping = {way & 1, way & 2, way & 4, way & 8 ? 3 : 0};
     hb_fn_list list;
     hb_fn_list_make(&list, arena, trace);
-    hb_averages averages = hb_key_averages_make(&list, grouping);
-    CHECK(hb_averages_sort(&averages, arena, trace, "input_shapes") == HB_OK);
-    hb_report_table(&list, &averages, &style, to);
+    hb_averages averages = hb_key_averages_make(&list, &grouping);
+    CHECK(hb_averages_sort(&averages, arena, trace, sort_keys[way]) == HB_OK);
+    hb_report_table(&list, &averages, style, to);
+    hb_average total = hb_total_average(&list);
+    hb_report_total(trace, &total, style, to);
 }
 
-static void tabulate_by(hb_trace *trace, const hb_group_options *grouping)
+static void tabulate_by(hb_trace *trace, uint32_t way)
 {
     hb_arena arena = {0};
     hb_buf buf;
     hb_buf_init(&buf, SIZE_MAX / 2);
-    if (hb_arena_try(&arena)) make_table(&arena, trace, grouping, &buf);
+    if (hb_arena_try(&arena)) make_table(&arena, trace, way, &buf);
     hb_buf_free(&buf);
     hb_arena_free(&arena);
 }
@@ -131,17 +153,16 @@ static void tabulate_by(hb_trace *trace, const hb_group_options *grouping)
 /* torch's tables: every way to group, and a row an event. */
 static void tabulate(hb_trace *trace)
 {
-    for (uint32_t ways = 0; ways < 16; ways++) {
-        hb_group_options grouping = {ways & 1, ways & 2, ways & 4, ways & 8 ? 3 : 0};
-        tabulate_by(trace, &grouping);
-    }
+    for (uint32_t way = 0; way < HB_ARRAY_LEN(sort_keys); way++)
+        if (dear_asks(GROUPING, way, HB_ARRAY_LEN(sort_keys))) tabulate_by(trace, way);
 }
 
 /* Where time goes by stack; every stack must lead to the root. */
 static void stack_up(const hb_fn_list *list)
 {
-    for (uint32_t ways = 0; ways < 4; ways++) {
-        hb_stack_choice choice = {ways & 1, ways & 2};
+    for (uint32_t way = 0; way < 8; way++) {
+        if (!dear_asks(STACKS, way, 8)) continue;
+        hb_stack_choice choice = {way & 1, way & 2, way & 4};
         hb_stack_tree tree;
         hb_stack_tree_make(&tree, list, &choice);
         for (uint32_t i = 1; i < tree.nodes.count; i++)
@@ -181,24 +202,34 @@ static void attribute(hb_trace *trace)
     hb_arena_free(&arena);
 }
 
+/* A user's rules: a text of several lines with a comment among them, or what the bytes begin with,
+ * which is hardly one. */
+static hb_str find_rules(const uint8_t *data, size_t size)
+{
+    const char *start = memmem(data, size, "\n#", 2);
+    const char *stop = (const char *)data + size;
+    if (!start) return (hb_str){(const char *)data, (uint32_t)HB_MIN(size, 200u)};
+    const char *end = memchr(start, '"', (size_t)(stop - start));
+    return (hb_str){start, (uint32_t)((end ? end : stop) - start)};
+}
+
 /* Beyond the plugin; the bytes serve as a user's rules and as code objects as well. */
 static void look_into(hb_trace *trace, const uint8_t *data, size_t size)
 {
     hb_insight_code code = {data, size};
     hb_insight_inputs inputs = {.rules_path = "rules",
-                                .rules = {(const char *)data, (uint32_t)HB_MIN(size, 200u)},
                                 .codes = &code,
                                 .num_codes = 1};
-    for (int with_rules = 0; with_rules < 2; with_rules++) {
+    for (uint32_t with_rules = 0; with_rules < 2; with_rules++) {
         hb_insight in;
-        if (!with_rules) inputs.rules.s = NULL;
+        if (!dear_asks(RULES, with_rules, 2)) continue;
+        inputs.rules = with_rules ? find_rules(data, size) : (hb_str){NULL, 0};
         (void)hb_insight_run(&in, trace, &inputs);
         for (uint32_t i = 0; i < in.gaps.count; i++)
             CHECK(in.gaps.items[i].end > in.gaps.items[i].start);
         for (uint32_t i = 1; i < in.causes.count && in.arena.result == HB_OK; i++)
             CHECK(!(in.causes.items[i].total > in.causes.items[i - 1].total));
         hb_insight_free(&in);
-        inputs.rules.s = (const char *)data;
     }
 }
 
@@ -216,24 +247,29 @@ static void analyse(hb_trace *trace)
     hb_analysis_free(&analysis);
 }
 
+static void look_at_steps(hb_trace *trace, const uint8_t *data, size_t size)
+{
+    hb_analysis analysis;
+    if (hb_keep_steps(trace, 0, 9) != HB_OK) return;
+    look_into(trace, data, size);
+    if (hb_analysis_run(&analysis, trace) == HB_OK) ask(&analysis);
+    hb_analysis_free(&analysis);
+}
+
+/* What is read strictly without a note is what was read tolerantly, and analysed, before. */
 static void read_one(const uint8_t *data, size_t size, bool strict)
 {
     hb_trace trace;
-    hb_analysis analysis;
     hb_read_report report;
     hb_read_options options = {.strict = strict, .check_na = strict, .max_bytes = 256 << 20};
     hb_result result = hb_read_trace_memory((const char *)data, size, &options, &trace, &report);
     if (result == HB_OK) {
         if (strict && report.num_notes == 0) compare(&trace, data, size);
-        analyse(&trace);
+        if (!strict || report.num_notes) analyse(&trace);
         if (!strict) tabulate(&trace);
         if (!strict) attribute(&trace);
         if (!strict) look_into(&trace, data, size);
-        if (!strict && hb_keep_steps(&trace, 0, 9) == HB_OK) {
-            look_into(&trace, data, size);
-            if (hb_analysis_run(&analysis, &trace) == HB_OK) ask(&analysis);
-            hb_analysis_free(&analysis);
-        }
+        if (!strict && dear_asks(STEPS, 0, 2)) look_at_steps(&trace, data, size);
     }
     hb_trace_free(&trace);
 }
@@ -296,7 +332,7 @@ static void use_file(const uint8_t *data, size_t size)
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    read_in_chunks(path, size);
+    if (dear_asks(CHUNKS, 0, 2)) read_in_chunks(path, size);
     hb_open_options options = HB_OPEN_OPTIONS_INIT;
     options.max_memory = 256 << 20;
     (void)hb_check(path, &options, take, NULL);
@@ -305,6 +341,7 @@ static void use_file(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    dear_begin(data, size);
     use_file(data, size);
     read_events(data, size, false);
     read_events(data, size, true);
