@@ -162,9 +162,9 @@ static inline const char *any_value(database *db)
 static inline const char *any_column(database *db)
 {
     static const char *const columns[] = {
-        "track_id",  "replay_pass",   "dispatch_id",       "stream_id",   "extdata", "tid",
-        "eventType", "textId",        "registersPerThread", "srcDeviceId", "args",    "'Index'",
-        "'dev-id'",  "'stream-id'",   "description_id",    "environment", "fini",    "name_id"};
+        "track_id",  "replay_pass", "dispatch_id",        "stream_id",   "extdata", "tid",
+        "eventType", "textId",      "registersPerThread", "srcDeviceId", "args",    "'Index'",
+        "'dev-id'",  "'stream-id'", "description_id",     "environment", "fini",    "name_id"};
     return columns[next_number(db, sizeof columns / sizeof *columns)];
 }
 

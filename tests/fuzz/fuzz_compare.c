@@ -13,10 +13,11 @@
 
 #include <cJSON.h>
 #include <hipboard/compare.h>
+#include <hipboard/import.h>
 
-#include "dear.h"
 #include "fuzz.h"
 #include "json_mutator.h"
+#include "one_way.h"
 
 enum { RUNS = 3, KINDS = HB_COMPARE_MODULE + 1 };
 
@@ -65,7 +66,7 @@ static void make_reports(hb_comparison *c, bool tree)
         int kind = way / 3;
         char *text;
         size_t size;
-        if (!dear_asks(FORMAT + (uint32_t)kind, (uint32_t)way % 3, 3)) continue;
+        if (!asks_way(FORMAT + (uint32_t)kind, (uint32_t)way % 3, 3)) continue;
         r.format = (hb_compare_format)(way % 3);
         r.summary = kind == KINDS;
         r.tree = kind > KINDS;
@@ -97,7 +98,7 @@ static void list_differences(hb_comparison *c)
     for (size_t run = 0; run < hb_comparison_num_runs(c); run++)
         for (int by = 0; by < KINDS; by++)
             for (int group = 0; group <= HB_GROUP_MODULE; group++) {
-                if (!dear_asks(GROUPS, (uint32_t)group, HB_GROUP_MODULE + 1)) continue;
+                if (!asks_way(GROUPS, (uint32_t)group, HB_GROUP_MODULE + 1)) continue;
                 CHECK(hb_comparison_differences(c, run, (hb_compare_by)by, (hb_compare_group)group,
                                                 &rows, &count) == HB_OK);
                 check_rows(rows, count, by != HB_COMPARE_STEP);
@@ -121,12 +122,18 @@ static void report_limit(hb_comparison *c, const hb_compare_finding *finding, ui
 static void check_limits(hb_comparison *c, const uint8_t *data, size_t size)
 {
     char text[200];
-    const char *const conditions[] = {"step_time > +5%",        "operator:aten::mm < 3ms",
-                                      "cpu >= -1us",            "peak_memory > +1pp",
-                                      "peak_memory > 1 KB",     "peak_memory:GPU0 <= +1MB",
-                                      "gpu_utilization < 50%",  "gpu_utilization > +1pp",
-                                      "operator.calls:a > 1",   "kernel:k1 > +0.1",
-                                      "memory:aten::empty > 1", "module:L_0 >= -.5 s",
+    const char *const conditions[] = {"step_time > +5%",
+                                      "operator:aten::mm < 3ms",
+                                      "cpu >= -1us",
+                                      "peak_memory > +1pp",
+                                      "peak_memory > 1 KB",
+                                      "peak_memory:GPU0 <= +1MB",
+                                      "gpu_utilization < 50%",
+                                      "gpu_utilization > +1pp",
+                                      "operator.calls:a > 1",
+                                      "kernel:k1 > +0.1",
+                                      "memory:aten::empty > 1",
+                                      "module:L_0 >= -.5 s",
                                       text};
     size_t n = size < sizeof text ? size : sizeof text - 1;
     memcpy(text, data, n);
@@ -138,7 +145,7 @@ static void check_limits(hb_comparison *c, const uint8_t *data, size_t size)
         CHECK(valid == HB_OK || result == valid);
         if (result != HB_OK) continue;
         CHECK(finding.reason && *finding.reason);
-        if (dear_asks(LIMIT, (uint32_t)i, sizeof conditions / sizeof *conditions))
+        if (asks_way(LIMIT, (uint32_t)i, sizeof conditions / sizeof *conditions))
             report_limit(c, &finding, (uint32_t)(size % 3));
     }
 }
@@ -166,10 +173,11 @@ static void compare(const files *f, size_t num_runs, const uint8_t *data, size_t
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     files f;
-    dear_begin(data, size);
+    begin_input(data, size);
     write_files(&f, data, size);
-    if (dear_asks(HOW_MANY, 0, 2)) compare(&f, 2, data, size);
-    if (dear_asks(HOW_MANY, 1, 2)) compare(&f, RUNS, data, size);
+    bool of_another_tool = hb_import_knows(f.list[0]); /* that has targets of its own */
+    if (!of_another_tool && asks_way(HOW_MANY, 0, 2)) compare(&f, 2, data, size);
+    if (!of_another_tool && asks_way(HOW_MANY, 1, 2)) compare(&f, RUNS, data, size);
     for (int i = 0; i < RUNS; i++)
         close(f.fds[i]);
     return 0;

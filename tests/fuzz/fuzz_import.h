@@ -27,8 +27,8 @@
 #define FILES "file"
 #endif
 
-/* Of an input each part, up to the next form feed, is a file; the last one takes the rest. A name of
- * its own may follow, behind a vertical tab. */
+/* Of an input each part, up to the next form feed, is a file; the last one takes the rest. A name
+ * of its own may follow, behind a vertical tab. */
 static const char *const files[] = {FILES};
 enum { MOST_FILES = sizeof files / sizeof *files, FILE_NAME_MOST = 90 };
 static char paths[MOST_FILES][64 + FILE_NAME_MOST + 1];

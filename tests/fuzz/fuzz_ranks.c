@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Any bytes as digests of ranks: refused with words, or studied and asked everything, one way or
- * another; and, as they are and with the checksum that they should have, as one digest. What is given back is read again as the
- * same.
+ * another; and, as they are and with the checksum that they should have, as one digest. What is
+ * given back is read again as the same.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -70,8 +70,9 @@ static void ask_for_texts(hb_rank_study *study)
                                          "late_ranks > 0",
                                          "missing_ranks > 0",
                                          "waiting > 10%"};
-    static const char *const questions[] = {"overview", "distributed/gpuinfo", "distributed/overlap",
-                                            "distributed/waittime", "distributed/commops"};
+    static const char *const questions[] = {"overview", "distributed/gpuinfo",
+                                            "distributed/overlap", "distributed/waittime",
+                                            "distributed/commops"};
     const char *said;
     char *text;
     size_t length;

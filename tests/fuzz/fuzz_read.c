@@ -13,14 +13,15 @@
 #include <unistd.h>
 
 #include <cJSON.h>
+#include <hipboard/import.h>
 
 #include "../unit/raw_events.h"
-#include "dear.h"
 #include "fuzz.h"
-#include "json_mutator.h"
 #include "insight/insight.h"
+#include "json_mutator.h"
 #include "normalize/keep_steps.h"
 #include "normalize/normalize.h"
+#include "one_way.h"
 #include "routes/routes_logdir.h"
 #include "torch/live_by_owner.h"
 #include "torch/memory_timeline.h"
@@ -116,19 +117,27 @@ static void ask(hb_analysis *a)
 }
 
 /* What there is to sort by; the last are sorted with stacks. */
-static const char *const sort_keys[] = {
-    "input_shapes",   "cpu_time",          "cuda_time",
-    "count",          "key",               "is_user_annotation",
-    "overload_name",  "flops",             "self_cuda_memory_usage",
-    "cpu_time_total", "self_xpu_time_total", "is_legacy",
-    "stack",          "input_shapes",      "stack",
-    "overload_name"};
+static const char *const sort_keys[] = {"input_shapes",
+                                        "cpu_time",
+                                        "cuda_time",
+                                        "count",
+                                        "key",
+                                        "is_user_annotation",
+                                        "overload_name",
+                                        "flops",
+                                        "self_cuda_memory_usage",
+                                        "cpu_time_total",
+                                        "self_xpu_time_total",
+                                        "is_legacy",
+                                        "stack",
+                                        "input_shapes",
+                                        "stack",
+                                        "overload_name"};
 
 static void make_table(hb_arena *arena, hb_trace *trace, uint32_t way, hb_buf *to)
 {
-    static const hb_table_style styles[] = {
-        {UINT64_MAX, 8, 9, 10, "header", "CUDA", NULL, false},
-        {3, UINT32_MAX, 2, 3, NULL, "XPU", "ms", true}};
+    static const hb_table_style styles[] = {{UINT64_MAX, 8, 9, 10, "header", "CUDA", NULL, false},
+                                            {3, UINT32_MAX, 2, 3, NULL, "XPU", "ms", true}};
     const hb_table_style *style = &styles[way / 2 % 2];
     hb_group_options grouping = {way & 1, way & 2, way & 4, way & 8 ? 3 : 0};
     hb_fn_list list;
@@ -154,14 +163,14 @@ static void tabulate_by(hb_trace *trace, uint32_t way)
 static void tabulate(hb_trace *trace)
 {
     for (uint32_t way = 0; way < HB_ARRAY_LEN(sort_keys); way++)
-        if (dear_asks(GROUPING, way, HB_ARRAY_LEN(sort_keys))) tabulate_by(trace, way);
+        if (asks_way(GROUPING, way, HB_ARRAY_LEN(sort_keys))) tabulate_by(trace, way);
 }
 
 /* Where time goes by stack; every stack must lead to the root. */
 static void stack_up(const hb_fn_list *list)
 {
     for (uint32_t way = 0; way < 8; way++) {
-        if (!dear_asks(STACKS, way, 8)) continue;
+        if (!asks_way(STACKS, way, 8)) continue;
         hb_stack_choice choice = {way & 1, way & 2, way & 4};
         hb_stack_tree tree;
         hb_stack_tree_make(&tree, list, &choice);
@@ -217,12 +226,10 @@ static hb_str find_rules(const uint8_t *data, size_t size)
 static void look_into(hb_trace *trace, const uint8_t *data, size_t size)
 {
     hb_insight_code code = {data, size};
-    hb_insight_inputs inputs = {.rules_path = "rules",
-                                .codes = &code,
-                                .num_codes = 1};
+    hb_insight_inputs inputs = {.rules_path = "rules", .codes = &code, .num_codes = 1};
     for (uint32_t with_rules = 0; with_rules < 2; with_rules++) {
         hb_insight in;
-        if (!dear_asks(RULES, with_rules, 2)) continue;
+        if (!asks_way(RULES, with_rules, 2)) continue;
         inputs.rules = with_rules ? find_rules(data, size) : (hb_str){NULL, 0};
         (void)hb_insight_run(&in, trace, &inputs);
         for (uint32_t i = 0; i < in.gaps.count; i++)
@@ -269,7 +276,7 @@ static void read_one(const uint8_t *data, size_t size, bool strict)
         if (!strict) tabulate(&trace);
         if (!strict) attribute(&trace);
         if (!strict) look_into(&trace, data, size);
-        if (!strict && dear_asks(STEPS, 0, 2)) look_at_steps(&trace, data, size);
+        if (!strict && asks_way(STEPS, 0, 2)) look_at_steps(&trace, data, size);
     }
     hb_trace_free(&trace);
 }
@@ -332,16 +339,16 @@ static void use_file(const uint8_t *data, size_t size)
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (dear_asks(CHUNKS, 0, 2)) read_in_chunks(path, size);
+    if (asks_way(CHUNKS, 0, 2)) read_in_chunks(path, size);
     hb_open_options options = HB_OPEN_OPTIONS_INIT;
     options.max_memory = 256 << 20;
-    (void)hb_check(path, &options, take, NULL);
+    if (!hb_import_knows(path)) (void)hb_check(path, &options, take, NULL);
     close(fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    dear_begin(data, size);
+    begin_input(data, size);
     use_file(data, size);
     read_events(data, size, false);
     read_events(data, size, true);

@@ -93,16 +93,70 @@ static inline void put_text(table *t, span where, const char *text)
 
 static inline void put_value(table *t, span cell)
 {
-    static const char *const values[] = {
-        "", "0", "1", "2", "7", "33", "-1", "64", "100", "65536", "4294967295", "0x10", "1e3", "nan",
-        "9223372036854775807", "9223372036854775808", "1700000000000000000", "\"a\"\"b\"", "GPU 0",
-        "GPU 1", "CPU 0", "Agent 1", "Agent 2", "GPU", "CPU", "gfx90a", "gfx1100", "HIP_RUNTIME_API",
-        "MARKER_CORE_API", "HSA_CORE_API", "RCCL_API", "ALLOCATE", "FREE", "HOST_TO_DEVICE",
-        "DEVICE_TO_HOST", "DEVICE_TO_DEVICE", "HOST_TO_HOST", "hipLaunchKernel", "hipMalloc",
-        "hipGetLastError", "hipDeviceSynchronize", "step 3", "ProfilerStep#4", "a", "b", "a.kd",
-        "enumerate(DataLoader)#x.__next__", "ncclAllReduce", "Kernel_Name", "Agent_Id", "Stream_Id",
-        "Queue_Id", "Correlation_Id", "Start_Timestamp", "End_Timestamp", "Process_Id", "Guid",
-        "Dispatch_Id", "Kernel_Id", "Thread_Id", "Counter_Name", "Counter_Value", "wgr", "Exec_Mask"};
+    static const char *const values[] = {"",
+                                         "0",
+                                         "1",
+                                         "2",
+                                         "7",
+                                         "33",
+                                         "-1",
+                                         "64",
+                                         "100",
+                                         "65536",
+                                         "4294967295",
+                                         "0x10",
+                                         "1e3",
+                                         "nan",
+                                         "9223372036854775807",
+                                         "9223372036854775808",
+                                         "1700000000000000000",
+                                         "\"a\"\"b\"",
+                                         "GPU 0",
+                                         "GPU 1",
+                                         "CPU 0",
+                                         "Agent 1",
+                                         "Agent 2",
+                                         "GPU",
+                                         "CPU",
+                                         "gfx90a",
+                                         "gfx1100",
+                                         "HIP_RUNTIME_API",
+                                         "MARKER_CORE_API",
+                                         "HSA_CORE_API",
+                                         "RCCL_API",
+                                         "ALLOCATE",
+                                         "FREE",
+                                         "HOST_TO_DEVICE",
+                                         "DEVICE_TO_HOST",
+                                         "DEVICE_TO_DEVICE",
+                                         "HOST_TO_HOST",
+                                         "hipLaunchKernel",
+                                         "hipMalloc",
+                                         "hipGetLastError",
+                                         "hipDeviceSynchronize",
+                                         "step 3",
+                                         "ProfilerStep#4",
+                                         "a",
+                                         "b",
+                                         "a.kd",
+                                         "enumerate(DataLoader)#x.__next__",
+                                         "ncclAllReduce",
+                                         "Kernel_Name",
+                                         "Agent_Id",
+                                         "Stream_Id",
+                                         "Queue_Id",
+                                         "Correlation_Id",
+                                         "Start_Timestamp",
+                                         "End_Timestamp",
+                                         "Process_Id",
+                                         "Guid",
+                                         "Dispatch_Id",
+                                         "Kernel_Id",
+                                         "Thread_Id",
+                                         "Counter_Name",
+                                         "Counter_Value",
+                                         "wgr",
+                                         "Exec_Mask"};
     put_text(t, cell, values[pick(t, sizeof values / sizeof *values)]);
 }
 
@@ -127,10 +181,10 @@ static inline void nudge(table *t, span cell)
 /* A file's, at the end of its part, where it may have had another. */
 static inline void put_name(table *t)
 {
-    static const char *const begins[] = {"", "7_", "rank1_", "run_0_", "out/", "pass_1/", "pass_2/",
-                                         "n.7.3/n/7_", "a.rank_2/x_", "8_"};
-    static const char *const kinds[] = {"kernel_trace", "hip_api_trace", "memory_copy_trace",
-                                        "counter_collection", "agent_info", "results"};
+    static const char *const begins[] = {"",        "7_",      "rank1_",     "run_0_",      "out/",
+                                         "pass_1/", "pass_2/", "n.7.3/n/7_", "a.rank_2/x_", "8_"};
+    static const char *const kinds[] = {"kernel_trace",       "hip_api_trace", "memory_copy_trace",
+                                        "counter_collection", "agent_info",    "results"};
     static const char *const ends[] = {".csv", "_rank0.csv", ".csv.gz", "_3.csv", "-p2.csv", ""};
     char name[80];
     span part = around(t, pick(t, t->size), "\f");
