@@ -106,6 +106,18 @@ static void remove_files(int n)
         remove_directories(paths[i]);
 }
 
+/* All threads by time, as exports read them. */
+static void read_timeline(hb_source *source)
+{
+    hb_trace_event event;
+    int64_t last = INT64_MIN;
+    if (source->begin(source, HB_PASS_TIMELINE) != HB_OK) return;
+    while (source->next(source, &event)) {
+        CHECK(event.start_ns >= last);
+        last = event.start_ns;
+    }
+}
+
 static void write_one(hb_import *import, size_t index, bool perfetto)
 {
     hb_source *source;
@@ -119,6 +131,7 @@ static void write_one(hb_import *import, size_t index, bool perfetto)
     else
         (void)hb_write_trace(source, &sink.sink, &options, NULL);
     hb_memory_sink_free(&sink);
+    read_timeline(source);
     source->close(source);
 }
 
