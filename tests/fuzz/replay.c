@@ -5,7 +5,7 @@
  *
  *     fuzz_x_replay [-n INPUTS] [-v ROUNDS] DIRECTORY...
  *
- * -v: each number of each file, of large ones some, is replaced in turn by ROUNDS values that no
+ * -v: numbers of each file, where it has many some, are replaced in turn by ROUNDS values that no
  * index may become.
  */
 #include <dirent.h>
@@ -64,10 +64,20 @@ static size_t find_number(const uint8_t *data, size_t size, size_t from, size_t 
     return size;
 }
 
+static size_t count_numbers(const uint8_t *data, size_t size)
+{
+    size_t end = 0, count = 0;
+    while (find_number(data, size, end, &end) < size)
+        count++;
+    return count;
+}
+
 static void replay_values(const uint8_t *data, size_t size, int rounds)
 {
+    enum { MANY = 40 };
     uint8_t *changed = malloc(size + 64);
-    size_t end = 0, number = 0, stride = 1 + size / 1024;
+    size_t end = 0, number = size /* not the first ones of all files */,
+           stride = 1 + count_numbers(data, size) / MANY;
     for (size_t at; (at = find_number(data, size, end, &end)) < size; number++)
         for (int round = 0; number % stride == 0 && round < rounds; round++) {
             const char *value = values[(number + (size_t)round * 5) % VALUES];

@@ -184,6 +184,30 @@ static void lists_that_lead_astray_end(void **state)
     }
 }
 
+/* A chunk that the list of another kind leads to is no part of it. */
+static void chunks_of_another_kind_are_not_read(void **state)
+{
+    (void)state;
+    enum { CHUNK = 65536, KIND = 0, NEXT = 12, EVENTS = 1 };
+    hb_buf bytes;
+    uint32_t changed = 0;
+    read_file(TEST_DATA "/spool_v2.hbspool.gz", &bytes);
+    for (uint32_t i = 1; i < bytes.size / CHUNK; i++) {
+        uint32_t next = get32(&bytes, i * CHUNK + NEXT);
+        if (get32(&bytes, i * CHUNK + KIND) != EVENTS || !next) continue;
+        put32(&bytes, next * CHUNK + KIND, 77);
+        changed++;
+    }
+    assert_in_range(changed, 1, bytes.size / CHUNK - 1);
+    write_spool(&bytes, "changed");
+    hb_buf_free(&bytes);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    cJSON *t = only_trace();
+    assert_in_range(count_named(t, "filler"), 1, 2999);
+    cJSON_Delete(t);
+    remove_traces();
+}
+
 /* ---- version 4 ---- */
 
 static int count_with(const cJSON *trace, const char *name, const char *dims)
@@ -637,6 +661,25 @@ static void stacks_of_a_killed_process_have_names(void **state)
     remove_traces();
 }
 
+/* Longer than until mapped code would be written. */
+static void record_without_stacks(void)
+{
+    start("victim");
+    HB_RECORD_FUNCTION("of somebody") {
+    }
+    for (int i = 0; i < 15; i++)
+        usleep(100000);
+}
+
+static void without_stacks_no_mapped_code_is_kept(void **state)
+{
+    (void)state;
+    killed(record_without_stacks);
+    assert_int_equal(count_files(".hbspool", NULL), 1);
+    assert_false(spool_has("build-id"));
+    remove_traces();
+}
+
 /* ---- threads that end ---- */
 
 enum { SHORT_LIVED = 30 };
@@ -940,6 +983,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(a_spool_of_version_2_is_recovered),
         IN_DIR(lists_that_lead_astray_end),
+        IN_DIR(chunks_of_another_kind_are_not_read),
         IN_DIR(a_spool_of_version_4_is_recovered),
         IN_DIR(records_in_the_log_and_in_chunks_are_recovered),
         IN_DIR(damaged_spools_do_not_crash_recovery),
@@ -951,6 +995,7 @@ int main(void)
         IN_DIR(names_of_overlapping_profilers_are_in_both_spools),
         cmocka_unit_test(a_process_lives_or_not_or_nobody_knows),
         IN_DIR(stacks_of_a_killed_process_have_names),
+        IN_DIR(without_stacks_no_mapped_code_is_kept),
         IN_DIR(what_ended_threads_recorded_survives_a_kill),
         IN_DIR(what_threads_recorded_in_one_chunk_survives_a_kill),
         IN_DIR(a_child_without_handlers_does_not_touch_its_parents_records),
