@@ -10,21 +10,28 @@
 #include <cjson/cJSON.h>
 
 #include "../unit/array_source.h"
+#include "base/times.h"
 #include "base/utf8.h"
 #include "fuzz.h"
+#include "parts_mutator.h"
 #include "write/pftrace.h"
 #include "write/write.h"
 
 enum { MAX_EVENTS = 128, MAX_INPUTS = 6, MAX_NUMBERS = 40, MAX_ARGS = 4, MAX_LISTED = 4 };
 
+/* Two keys so far apart have one place in the writer's table of names. */
+enum { SAME_SLOT = 4096 };
+
 /* Takes values off the front; zeros when nothing is left. */
 typedef struct bytes {
     const uint8_t *at, *end;
+    parts *parts; /* where each of them stands; or NULL */
 } bytes;
 
 static uint64_t take(bytes *b, unsigned size)
 {
     uint64_t value = 0;
+    if (b->parts) parts_add(b->parts, b->at, HB_MIN((size_t)(b->end - b->at), size), PART_NUMBER);
     for (; size && b->at < b->end; size--)
         value = value << 8 | *b->at++;
     return value;
@@ -37,12 +44,37 @@ static const char *const known_names[] = {
     "aten::mm",       "nn.Module: Linear_0", "DistributedDataParallel.forward",
 };
 
+/* Of events with a key of their name: the key is the index and one. */
+static const char *const keyed_names[] = {
+    "",
+    "ProfilerStep#6",
+    "ProfilerStep#",
+    "ProfilerStep#1234567890123456789",
+    "ProfilerStep#7#8",
+    "aten::conv2d",
+    "aten::empty",
+    "aten::add_",
+    "Optimizer.zero_grad#SGD.zero_grad",
+    "DataParallel.forward",
+    "autograd::engine::evaluate_function: MmBackward0",
+    "nccl:broadcast",
+    "gloo:all_reduce",
+    "mpi:MPI_Send",
+    "c10d::allreduce_",
+    "[pl][profile]run_training_batch",
+    "Iteration Start: rocprof",
+    "[memory]",
+    "hipMemcpyAsync",
+    "a name \"in quotes\" \\ \x01 \xc3\xa9 \xff of more than sixty-four bytes: it goes on and on and on",
+};
+
 static hb_str take_text(bytes *b)
 {
     uint32_t len = (uint32_t)(take(b, 1) % 64);
     if (len == 63) len = (uint32_t)take(b, 2);
     len = (uint32_t)HB_MIN(len, (size_t)(b->end - b->at));
     hb_str text = {(const char *)b->at, len};
+    if (b->parts) parts_add(b->parts, b->at, len, PART_TEXT);
     b->at += len;
     if (len == 2) {
         const char *name = known_names[(uint8_t)text.s[0] % HB_ARRAY_LEN(known_names)];
@@ -66,6 +98,15 @@ static const char *take_c_text(bytes *b)
     return to;
 }
 
+/* Longer than what is kept of names, or fits a message; at the end of an input, than any block. */
+static hb_str long_text(const bytes *b)
+{
+    static char text[140001];
+    if (!*text) memset(text, 'x', sizeof text - 1);
+    uint32_t len = b->end - b->at < 64 ? sizeof text - 1 : 5000;
+    return (hb_str){text + sizeof text - 1 - len, len};
+}
+
 static double take_double(bytes *b)
 {
     uint64_t bits = take(b, 8);
@@ -81,9 +122,12 @@ static uint32_t take_arg_list(bytes *b, hb_arg args[MAX_ARGS])
         "loss",  "a \"key\"",       "stream"};
     uint32_t n = (uint32_t)(take(b, 1) % (MAX_ARGS + 1));
     for (uint32_t i = 0; i < n; i++) {
-        args[i] = (hb_arg){.key = keys[take(b, 1) % HB_ARRAY_LEN(keys)],
-                           .type = (hb_arg_type)(take(b, 1) % HB_ARG_STRING + 1)};
-        if (args[i].type == HB_ARG_STRING)
+        args[i].key = keys[take(b, 1) % HB_ARRAY_LEN(keys)];
+        unsigned type = (unsigned)take(b, 1);
+        args[i] = (hb_arg){.key = args[i].key, .type = (hb_arg_type)(type % HB_ARG_STRING + 1)};
+        if (args[i].type == HB_ARG_STRING && type > 250)
+            args[i].s = long_text(b).s;
+        else if (args[i].type == HB_ARG_STRING)
             args[i].s = take_c_text(b);
         else if (args[i].type == HB_ARG_DOUBLE)
             args[i].f = take_double(b);
@@ -95,12 +139,15 @@ static uint32_t take_arg_list(bytes *b, hb_arg args[MAX_ARGS])
 
 static hb_input take_input(bytes *b)
 {
-    static const int64_t numbers[MAX_NUMBERS] = {1, -1, INT64_MAX, INT64_MIN, 0, 7};
+    static const int64_t all_numbers[][MAX_NUMBERS] = {
+        {1, -1, INT64_MAX, INT64_MIN, 0, 7}, {4, 4, 4, 4, 4, 4}, {2, 3, 5, 1, 1, 3}};
     static const double floats[MAX_NUMBERS] = {0.5, -0.0, 1e300, 1. / 3};
+    unsigned kind = (unsigned)take(b, 1);
+    const int64_t *numbers = all_numbers[kind / 8 % HB_ARRAY_LEN(all_numbers)];
     static const hb_input tensors[MAX_NUMBERS] = {
-        {.kind = HB_INPUT_TENSOR, .count = 3, .dims = numbers, .strides = numbers}};
+        {.kind = HB_INPUT_TENSOR, .count = 3, .dims = *all_numbers, .strides = *all_numbers}};
     return (hb_input){
-        .kind = (hb_input_kind)(take(b, 1) % 8),
+        .kind = (hb_input_kind)(kind % 8),
         .dtype = (hb_dtype)(take(b, 1) % 24),
         .count = (uint32_t)(take(b, 1) % MAX_NUMBERS),
         .dims = numbers,
@@ -201,16 +248,64 @@ static void take_args(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUT
     }
 }
 
+/* What is rarely known of an event. */
+static void take_more_args(bytes *b, hb_trace_event *event, hb_arg args[MAX_ARGS])
+{
+    static const char *const keys[] = {"hip stream", "queue", "graph node"};
+    static const uint64_t pcs[] = {0x1000, 0x2000};
+    switch (event->kind) {
+    case HB_EVENT_MEMORY: event->memory.device_id = (int32_t)take(b, 4); return;
+    case HB_EVENT_COUNTER: event->counter.unit = HB_STR(""); return;
+    case HB_EVENT_KERNEL:
+        event->kernel.vgprs = event->kernel.sgprs = (uint32_t)take(b, 1);
+        event->kernel.lds_bytes = event->kernel.scratch_bytes = (uint32_t)take(b, 2);
+        break;
+    case HB_EVENT_RUNTIME:
+        event->runtime.flops = take_double(b);
+        event->runtime.shared_bytes = (uint32_t)take(b, 2);
+        event->runtime.num_pcs = (uint32_t)(take(b, 1) % 3);
+        event->runtime.pcs = pcs;
+        break;
+    case HB_EVENT_OP:
+    case HB_EVENT_USER_ANNOTATION:
+        event->op.sequence_number = take(b, 8);
+        event->op.forward_thread = take(b, 4);
+        return;
+    default: return;
+    }
+    if (event->num_args) args[0].key = keys[take(b, 1) % HB_ARRAY_LEN(keys)];
+}
+
+static void take_more(bytes *b, hb_trace_event *event, hb_arg args[MAX_ARGS])
+{
+    unsigned has = (unsigned)take(b, 1);
+    if (has & 1) event->tid = (int64_t)take(b, 8);
+    if (has & 2) event->external_id = take(b, 8);
+    if (has & 4) event->correlation = take(b, 8);
+    if (has & 8) event->device = (int32_t)take(b, 4);
+    if (has & 16) {
+        uint32_t which = (uint32_t)take(b, 1), index = which % HB_ARRAY_LEN(keyed_names);
+        event->name = (hb_str){keyed_names[index], (uint32_t)strlen(keyed_names[index])};
+        event->name_key = index + 1 + (which > 127 ? SAME_SLOT : 0);
+        if (!index) event->name = long_text(b), event->name_key = event->name.len;
+    }
+    if (has & 32) event->end_ns = event->start_ns + (int64_t)take(b, 4);
+    if (has & 64) event->end_ns = (int64_t)take(b, 8);
+    if (has & 128) take_more_args(b, event, args);
+}
+
 static bool has_arg_list(hb_event_kind kind)
 {
     return kind == HB_EVENT_KERNEL || kind == HB_EVENT_MEMCPY || kind == HB_EVENT_RUNTIME;
 }
 
-static void take_event(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPUTS],
+enum { EVENT_KINDS = HB_EVENT_FLOW + 1, OF_MORE = 16 * EVENT_KINDS, OF_INFO = 19 * EVENT_KINDS };
+
+static void take_event(bytes *b, unsigned code, hb_trace_event *event, hb_input inputs[MAX_INPUTS],
                        hb_arg args[MAX_ARGS])
 {
     *event = (hb_trace_event){
-        .kind = (hb_event_kind)(take(b, 1) % (HB_EVENT_FLOW + 1)),
+        .kind = (hb_event_kind)(code % EVENT_KINDS),
         .flags = (unsigned)take(b, 1),
         .start_ns = 1795256296153421318 + (int16_t)take(b, 2),
         .tid = (int8_t)take(b, 1) % 3,
@@ -224,15 +319,17 @@ static void take_event(bytes *b, hb_trace_event *event, hb_input inputs[MAX_INPU
     take_args(b, event, inputs, args);
     if (has_arg_list(event->kind)) event->num_args = take_arg_list(b, args);
     event->args = args;
+    if (code >= OF_MORE) take_more(b, event, args);
 }
+
+static hb_device_info devices[MAX_LISTED];
+static hb_stream_info streams[MAX_LISTED];
+static hb_thread_info threads[MAX_LISTED];
+static hb_metadata metadata[MAX_LISTED];
 
 /* What is known beside the events; the first byte tells of what there is none. */
 static void take_info(bytes *b, hb_trace_info *info)
 {
-    static hb_device_info devices[MAX_LISTED];
-    static hb_stream_info streams[MAX_LISTED];
-    static hb_thread_info threads[MAX_LISTED];
-    static hb_metadata metadata[MAX_LISTED];
     static const char *const json[] = {"1", "\"a text\"", "[1, {\"x\": null}]", "{\"GPU\": []}"};
     unsigned has = (unsigned)take(b, 1);
     info->record_shapes = has & 1;
@@ -268,6 +365,53 @@ static void take_info(bytes *b, hb_trace_info *info)
     info->streams = streams;
     info->threads = threads;
     info->metadata = metadata;
+}
+
+static void take_device(bytes *b, hb_device_info *device)
+{
+    static const char *const archs[] = {"gfx942", "gfx1101", "gfx90a:sramecc+", "gfx9", NULL, ""};
+    unsigned arch = (unsigned)take(b, 1);
+    device->arch = archs[arch % HB_ARRAY_LEN(archs)];
+    if (arch > 127) device->name = NULL;
+    device->clock_khz = (int32_t)take(b, 4);
+    device->memory_khz = (int32_t)take(b, 4);
+    device->memory_bus_bits = (int32_t)take(b, 4);
+    device->num_cus = (int32_t)take(b, 2);
+}
+
+/* What is known beside the events and no plain trace has; between events. */
+static void take_more_info(bytes *b, unsigned which, hb_trace_info *info)
+{
+    static const char *const versions[] = {"1.2", "1.2.0", "01", "0", "7", "1.", "", NULL};
+    static const char *const keys[] = {"schemaVersion", "traceEvents", "Framework", "a key"};
+    static const char *const distributed[] = {"{}", "{\"rank\": 0}", NULL};
+    unsigned index = (unsigned)take(b, 1) % MAX_LISTED;
+    switch (which) {
+    case 0: info->pid = (int64_t)take(b, 8); return;
+    case 1: info->pid = (int64_t)take(b, 2); return;
+    case 2: info->start_ns = (int64_t)take(b, 8) % HB_MAX_TIME_NS; return;
+    case 3: info->stop_ns = (int64_t)take(b, 8) % HB_MAX_TIME_NS; return;
+    case 4: take_device(b, &devices[index]); return;
+    case 5:
+        streams[index] = (hb_stream_info){(int32_t)take(b, 2), (int64_t)take(b, 8)};
+        if (take(b, 1) % 2) devices[index].id = streams[index].device;
+        return;
+    case 6: 
+        threads[index].tid = (int64_t)take(b, 8);
+        threads[index].name = index ? take_c_text(b) : NULL;
+        return;
+    case 7: /* of a user no two are called the same */
+        if (index < info->num_metadata) metadata[index].key = keys[index];
+        return;
+    default:
+        info->tracer_key = "tracer_version";
+        info->tracer_version = versions[take(b, 1) % HB_ARRAY_LEN(versions)];
+        info->distributed_json = distributed[index % HB_ARRAY_LEN(distributed)];
+        info->with_modules = index & 2;
+        info->has_sequences = index != 2;
+        info->process_name = index & 1 ? NULL : "p";
+        info->host_name = index == 3 ? "" : "h";
+    }
 }
 
 static void check_text(const char *text, size_t size)
@@ -311,23 +455,43 @@ static void check_others(hb_source *source)
     hb_trace_free(&trace);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* The name of the trace, and all of it. */
+static hb_str take_trace(bytes b, array_source *source)
 {
     static hb_trace_event events[MAX_EVENTS];
     static hb_input inputs[MAX_EVENTS][MAX_INPUTS];
     static hb_arg args[MAX_EVENTS][MAX_ARGS];
-    bytes b = {data, data + size};
     size_t count = 0;
     hb_str name = take_text(&b);
-    array_source source;
-    array_source_init(&source, events, 0);
-    take_info(&b, &source.info);
+    array_source_init(source, events, 0);
+    source->info.has_sequences = true;
+    take_info(&b, &source->info);
     while (b.at < b.end && count < MAX_EVENTS) {
-        take_event(&b, &events[count], inputs[count], args[count]);
+        if (b.parts) parts_begin(b.parts, b.at);
+        unsigned code = (unsigned)take(&b, 1);
+        if (code >= OF_INFO) {
+            take_more_info(&b, code - OF_INFO, &source->info);
+            continue;
+        }
+        take_event(&b, code, &events[count], inputs[count], args[count]);
         count++;
     }
-    source.count = source.at = count;
-    source.info.has_sequences = true;
+    source->count = source->at = count;
+    return name;
+}
+
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+static void parts_find(parts *p, const uint8_t *data, size_t size)
+{
+    array_source source;
+    (void)take_trace((bytes){data, data + size, p}, &source);
+}
+#endif
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    array_source source;
+    hb_str name = take_trace((bytes){data, data + size, NULL}, &source);
     check_trace(&source.source, HB_WRITE_TENSORBOARD, name);
     check_trace(&source.source, HB_WRITE_KINETO, name);
     check_others(&source.source);

@@ -527,6 +527,21 @@ static void numbers_json_has_not_are_texts(void **state)
     cJSON_Delete(trace);
 }
 
+/* With an exponent: printf ends its text by a zero. */
+static void flops_of_a_call_may_be_any_number(void **state)
+{
+    (void)state;
+    sample_trace_init(&sample);
+    hb_trace_event *call = sample_call(&sample, "hipGraphLaunch", 270, 5, 8, 0);
+    call->runtime.launches = true;
+    call->flags = HB_TEV_REPLAY;
+    call->runtime.flops = 2.5e18;
+    sample.source.count = sample.count;
+    cJSON *trace = write_json(&sample.source.source, HB_WRITE_TENSORBOARD);
+    assert_true(arg(find(trace, "X", "hipGraphLaunch", 0), "flops") == 2.5e18);
+    cJSON_Delete(trace);
+}
+
 static void hostile_names_stay_readable(void **state)
 {
     (void)state;
@@ -951,6 +966,7 @@ int main(void)
         cmocka_unit_test(flows_have_both_ends),
         cmocka_unit_test(unfinished_scopes_say_so),
         cmocka_unit_test(numbers_json_has_not_are_texts),
+        cmocka_unit_test(flops_of_a_call_may_be_any_number),
         cmocka_unit_test(hostile_names_stay_readable),
         cmocka_unit_test(a_name_may_be_a_megabyte),
         cmocka_unit_test(too_deep_scopes_leave_the_tree),

@@ -10,8 +10,14 @@
 
 enum { HB_MAX_NUMBER = 40 };
 
-/** memcpy of a literal: the compiler makes stores of known size of it. */
-#define HB_PUT(p, literal) (memcpy((p), "" literal, sizeof(literal) - 1), (p) + sizeof(literal) - 1)
+static inline char *hb_put_bytes(char *p, const char *bytes, size_t size)
+{
+    memcpy(p, bytes, size);
+    return p + size;
+}
+
+/** memcpy of a literal: the compiler makes stores of known size of it. `p` may be a call. */
+#define HB_PUT(p, literal) hb_put_bytes(p, "" literal, sizeof(literal) - 1)
 
 extern const char hb_digit_pairs[200]; /* "000102...99" */
 
