@@ -154,7 +154,7 @@ hb_trace_event hb_made_operator(const hb_writer *w, size_t index)
                             .name = memory ? HB_STR("memory outside of all operators")
                                            : HB_STR("no operator was recorded"),
                             .start_ns = at->ns,
-                            .end_ns = at->ns + SHORTEST_NS,
+                            .end_ns = HB_MIN(at->ns, INT64_MAX - SHORTEST_NS) + SHORTEST_NS,
                             .tid = at->tid,
                             .device = -1,
                             .external_id = NO_OPERATOR_ID - index,
