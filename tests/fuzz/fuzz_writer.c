@@ -98,10 +98,10 @@ static const char *take_c_text(bytes *b)
     return to;
 }
 
-/* Longer than what is kept of names, or fits a message; at the end of an input, than any block. */
+/* Longer than what is kept of names; at the end of an input, than what a block takes of one. */
 static hb_str long_text(const bytes *b)
 {
-    static char text[140001];
+    static char text[HB_OUT_BLOCK / 2 + 1001];
     if (!*text) memset(text, 'x', sizeof text - 1);
     uint32_t len = b->end - b->at < 64 ? sizeof text - 1 : 5000;
     return (hb_str){text + sizeof text - 1 - len, len};

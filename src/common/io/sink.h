@@ -10,7 +10,11 @@
 
 typedef struct hb_sink hb_sink;
 
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { HB_OUT_BLOCK = 8 * 1024 }; /* else short traces would never fill one, wherever it may be */
+#else
 enum { HB_OUT_BLOCK = 256 * 1024 };
+#endif
 
 struct hb_sink {
     /** Takes all bytes or fails. After a failure nothing more is written. */
