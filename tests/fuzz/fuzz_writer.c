@@ -65,7 +65,7 @@ static const char *const keyed_names[] = {
     "Iteration Start: rocprof",
     "[memory]",
     "hipMemcpyAsync",
-    "a name \"in quotes\" \\ \x01 \xc3\xa9 \xff of more than sixty-four bytes: it goes on and on and on",
+    "a name \"in quotes\" \\ \x01 \xc3\xa9 \xff of more than sixty-four bytes: on and on",
 };
 
 static hb_str take_text(bytes *b)

@@ -121,7 +121,8 @@ static size_t parts_item(const parts *p, uint32_t index, size_t size, size_t *be
 static size_t parts_move_item(uint8_t *data, size_t size, size_t most)
 {
     static uint8_t item[1 << 16];
-    size_t from, to, n = parts_item(&parts_of_one, parts_random(parts_of_one.num_begins), size, &from);
+    uint32_t which = parts_random(parts_of_one.num_begins);
+    size_t from, to, n = parts_item(&parts_of_one, which, size, &from);
     unsigned how = parts_random(3);
     if (n > sizeof item || (how == 1 && size + n > most)) return size;
     memcpy(item, data + from, n);
