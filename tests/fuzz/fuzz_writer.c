@@ -396,7 +396,7 @@ static void take_more_info(bytes *b, unsigned which, hb_trace_info *info)
         streams[index] = (hb_stream_info){(int32_t)take(b, 2), (int64_t)take(b, 8)};
         if (take(b, 1) % 2) devices[index].id = streams[index].device;
         return;
-    case 6: 
+    case 6:
         threads[index].tid = (int64_t)take(b, 8);
         threads[index].name = index ? take_c_text(b) : NULL;
         return;

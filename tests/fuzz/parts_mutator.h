@@ -70,11 +70,30 @@ static void parts_look(parts *p, const uint8_t *data, size_t size)
 static uint64_t parts_number(uint64_t now, unsigned size)
 {
     static const double doubles[] = {0, 1, -1, 0.5, 128, 1e9, 1e300, 2.5e-3, -0.0};
-    static const uint64_t values[] = {
-        0, 1, 2, 3, 4, 7, 8, 63, 64, 127, 128, 255, 256, 1000, 0x7fffffff, 0x80000000, 0xffffffff,
-        UINT64_C(0x100000000), UINT64_C(0x7fffffffffffffff), UINT64_C(0x8000000000000000),
-        UINT64_MAX, UINT64_C(0x7ff8000000000000), UINT64_C(0x7ff0000000000000),
-        UINT64_C(1795256296153421318)};
+    static const uint64_t values[] = {0,
+                                      1,
+                                      2,
+                                      3,
+                                      4,
+                                      7,
+                                      8,
+                                      63,
+                                      64,
+                                      127,
+                                      128,
+                                      255,
+                                      256,
+                                      1000,
+                                      0x7fffffff,
+                                      0x80000000,
+                                      0xffffffff,
+                                      UINT64_C(0x100000000),
+                                      UINT64_C(0x7fffffffffffffff),
+                                      UINT64_C(0x8000000000000000),
+                                      UINT64_MAX,
+                                      UINT64_C(0x7ff8000000000000),
+                                      UINT64_C(0x7ff0000000000000),
+                                      UINT64_C(1795256296153421318)};
     uint64_t bits;
     switch (parts_random(size == 8 ? 7 : 6)) {
     case 0: return now + 1;

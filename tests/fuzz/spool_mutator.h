@@ -154,11 +154,40 @@ static size_t spool_behind(size_t size)
 
 static uint64_t spool_word(uint64_t now, unsigned bytes)
 {
-    static const uint64_t values[] = {
-        0,  1,   2,   3,      4,      5,      6,          7,          8,          16,
-        32, 64,  128, 255,    1000,   0x7fff, 0x8000,     0xffff,     0x10000,    0x7fffffff,
-        99, 500, 24,  100000, 500000, 12345,  0x80000000, 0xffffffff, 0xfffffffe, INT64_MAX,
-        UINT64_C(1) << 63, UINT64_C(1) << 62, UINT64_MAX, UINT64_MAX - 1};
+    static const uint64_t values[] = {0,
+                                      1,
+                                      2,
+                                      3,
+                                      4,
+                                      5,
+                                      6,
+                                      7,
+                                      8,
+                                      16,
+                                      32,
+                                      64,
+                                      128,
+                                      255,
+                                      1000,
+                                      0x7fff,
+                                      0x8000,
+                                      0xffff,
+                                      0x10000,
+                                      0x7fffffff,
+                                      99,
+                                      500,
+                                      24,
+                                      100000,
+                                      500000,
+                                      12345,
+                                      0x80000000,
+                                      0xffffffff,
+                                      0xfffffffe,
+                                      INT64_MAX,
+                                      UINT64_C(1) << 63,
+                                      UINT64_C(1) << 62,
+                                      UINT64_MAX,
+                                      UINT64_MAX - 1};
     switch (spool_random(6)) {
     case 0: return now + 1;
     case 1: return now - 1;
@@ -237,8 +266,7 @@ static void spool_change_records(spool_part *to, const spool_part *from)
         spool_resize(to, more ? at[i + 1] : at[i + 1] - 8, more ? 0 : 8, copy, more ? 8 : 0);
         return;
     }
-    default:
-        spool_change_record(to->payload + at[i], at[i + 1] - at[i], copy, size);
+    default: spool_change_record(to->payload + at[i], at[i + 1] - at[i], copy, size);
     }
 }
 

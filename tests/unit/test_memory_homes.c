@@ -13,7 +13,7 @@
 #include "io/sink.h"
 #include "write/write.h"
 
-#define AT(us) (INT64_C(1795256296153421318) + (us)*1000)
+#define AT(us) (INT64_C(1795256296153421318) + (us) * 1000)
 
 static hb_trace_event memory(int device, int64_t tid, int64_t us)
 {
@@ -121,12 +121,25 @@ static void each_device_has_one(void **state)
     free(text);
 }
 
+/* The last moment that there is has no later one. */
+static void one_may_be_made_at_the_end_of_time(void **state)
+{
+    (void)state;
+    const hb_trace_event events[] = {operator_of("forward", 7, 0, 100), memory(1, 7, INT64_MAX)};
+    char *text = written(events, 2);
+    char *made = strstr(text, "\"name\": \"memory outside of all operators\"");
+    char *duration = made ? strstr(made, "\"dur\": ") : NULL;
+    assert_true(duration && strncmp(duration, "\"dur\": 0", 8) == 0);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_operator_has_it),
         cmocka_unit_test(a_call_becomes_an_operator),
         cmocka_unit_test(each_device_has_one),
+        cmocka_unit_test(one_may_be_made_at_the_end_of_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,22 @@ static void few_registers_fill_the_cu(void **state)
     assert_string_equal(o.limit, "waves");
 }
 
+/* A table may say anything. */
+static void numbers_of_no_gpu_fit_nowhere(void **state)
+{
+    (void)state;
+    hb_occupancy_query q = mi200(UINT32_MAX - 1, UINT32_MAX);
+    q.agprs = UINT32_MAX - 1;
+    assert_int_equal(of(q).waves_per_block, 1 << 26);
+    q.block_threads = 64;
+    assert_int_equal(of(q).blocks_per_cu, 0);
+    assert_string_equal(of(q).limit, "VGPRs");
+    q.arch = "gfx1100";
+    q.wave_size = 32;
+    q.agprs = HB_REGISTERS_UNKNOWN;
+    assert_int_equal(of(q).blocks_per_cu, 0);
+}
+
 static void accumulation_registers_stand_behind_the_others(void **state)
 {
     (void)state;
@@ -215,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_registers_fill_the_cu),
+        cmocka_unit_test(numbers_of_no_gpu_fit_nowhere),
         cmocka_unit_test(accumulation_registers_stand_behind_the_others),
         cmocka_unit_test(lds_limits_blocks),
         cmocka_unit_test(small_grids_leave_cus_empty),

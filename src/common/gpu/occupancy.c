@@ -54,10 +54,11 @@ static uint32_t waves_by_vgprs(const architecture *a, const hb_occupancy_query *
 {
     if (q->vgprs == HB_REGISTERS_UNKNOWN) return a->max_waves;
     uint32_t narrow = a->rdna && q->wave_size == 32 ? 2 : 1;
-    uint32_t agprs = q->agprs == HB_REGISTERS_UNKNOWN ? 0 : q->agprs;
-    uint32_t used = a->unified && agprs ? HB_ROUND_UP(q->vgprs, 4) + agprs : HB_MAX(q->vgprs, agprs);
-    uint32_t taken = HB_ROUND_UP(HB_MAX(used, 1u), a->vgpr_granule * narrow);
-    return HB_MIN(a->vgprs * narrow / taken, a->max_waves);
+    /* As long as a file's numbers may be, which are no GPU's. */
+    uint64_t vgprs = q->vgprs, agprs = q->agprs == HB_REGISTERS_UNKNOWN ? 0 : q->agprs;
+    uint64_t used = a->unified && agprs ? HB_ROUND_UP(vgprs, 4) + agprs : HB_MAX(vgprs, agprs);
+    uint64_t taken = HB_ROUND_UP(HB_MAX(used, 1u), a->vgpr_granule * narrow);
+    return (uint32_t)HB_MIN(a->vgprs * narrow / taken, a->max_waves);
 }
 
 static uint32_t waves_by_sgprs(const architecture *a, const hb_occupancy_query *q)
@@ -97,7 +98,8 @@ bool hb_occupancy_of(const hb_occupancy_query *q, hb_occupancy *o)
 {
     const architecture *a = find(q->arch);
     uint32_t wave_size = q->wave_size > 0 ? (uint32_t)q->wave_size : 64;
-    uint32_t waves = HB_MAX((q->block_threads + wave_size - 1) / wave_size, 1u);
+    uint32_t waves =
+        HB_MAX((uint32_t)(((uint64_t)q->block_threads + wave_size - 1) / wave_size), 1u);
     *o = (hb_occupancy){.waves_per_block = waves, .percent = -1};
     if (q->num_cus > 0) {
         o->blocks_per_sm = (double)q->grid_blocks / q->num_cus;
