@@ -20,4 +20,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                   \
     } while (0)
 
+/** Of an input, for what of several it is asked: its bytes alone tell. */
+static inline uint32_t fuzz_hash(const uint8_t *data, size_t size)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ data[i]) * 16777619u;
+    return hash;
+}
+
 #endif

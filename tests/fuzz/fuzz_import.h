@@ -173,14 +173,6 @@ static const bool any = true;
 static const bool any = false;
 #endif
 
-static uint32_t hash_of(const uint8_t *data, size_t size)
-{
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ data[i]) * 16777619u;
-    return hash ^ hash >> 16;
-}
-
 /* What the second import is asked: half of the inputs for the most at once, the others for what
  * does not go with that. Which an input is of its bytes tell. */
 static hb_import_options options_by(uint32_t hash)
@@ -208,7 +200,7 @@ static hb_import_options options_by(uint32_t hash)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hb_import_options o = HB_IMPORT_OPTIONS_INIT;
-    uint32_t hash = hash_of(data, size);
+    uint32_t whole = fuzz_hash(data, size), hash = whole ^ whole >> 16;
     int n = write_files(data, size);
     const char *path = paths[0];
     const hb_import_format *format = hb_import_format_of(path);

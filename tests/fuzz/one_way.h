@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fuzz.h"
+
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 
 /* In front of libFuzzer's own (meson.build); those of memcmp() and strcmp() stay, and are what
@@ -37,9 +39,7 @@ static uint32_t input_hash;
 
 static inline void begin_input(const uint8_t *data, size_t size)
 {
-    input_hash = 2166136261u;
-    for (size_t i = 0; i < size; i++)
-        input_hash = (input_hash ^ data[i]) * 16777619u;
+    input_hash = fuzz_hash(data, size);
 }
 
 /* Whether the input is asked in this way, of so many. Choices of different questions have nothing
