@@ -109,7 +109,7 @@ def run(target, seconds, quiet_cpu_s):
     corpus = seed(target)
     reached = set(places(target).read_text().splitlines()) if places(target).exists() else set()
     command = [BUILD / f"fuzz_{target}", f"-max_total_time={seconds}", f"-max_len={most_bytes(target)}", "-timeout=60",
-               "-entropic=0", "-rss_limit_mb=4096", "-print_final_stats=1", "-print_pcs=1",
+               "-report_slow_units=60", "-entropic=0", "-rss_limit_mb=4096", "-print_final_stats=1", "-print_pcs=1",
                f"-artifact_prefix={KEPT / f'{target}-findings'}/",
                f"-dict={words(target)}", corpus]
     process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL,
