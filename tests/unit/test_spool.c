@@ -918,6 +918,45 @@ static void record_more(void)
     usleep(1000);
 }
 
+enum { MANY = 1024 };
+
+static bool has_descriptors(void)
+{
+    int fd = 0;
+    while (fd < MANY && fcntl(fd, F_GETFD) < 0)
+        fd++;
+    return fd < MANY;
+}
+
+/* As daemons do, which then open what they want: none of it may be the spool. */
+static void record_without_descriptors(void)
+{
+    start("victim");
+    for (int fd = 0; fd < MANY; fd++)
+        close(fd);
+    for (int i = 0; i < 2 * SCOPES; i++)
+        HB_RECORD_FUNCTION("survivor") {
+        }
+    char path[PATH_MAX];
+    for (int ms = 0; ms < 5000 && !has_descriptors(); ms++)
+        usleep(1000);
+    snprintf(path, sizeof path, "%s/no_descriptor_of_the_program", dir);
+    if (fcntl(0, F_GETFD) < 0 && fcntl(1, F_GETFD) < 0 && fcntl(2, F_GETFD) < 0)
+        (void)!open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+}
+
+static void a_file_opened_again_is_none_of_the_programs_descriptors(void **state)
+{
+    (void)state;
+    killed(record_without_descriptors);
+    assert_int_equal(count_files("no_descriptor_of_the_program", NULL), 1);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    cJSON *t = only_trace();
+    assert_int_equal(count_named(t, "survivor"), 2 * SCOPES);
+    cJSON_Delete(t);
+    remove_traces();
+}
+
 static atomic_int refusals; /* that are left; nobody else asks for the disk's room */
 
 /* In place of the C library's. */
@@ -1004,6 +1043,7 @@ int main(void)
         IN_DIR(a_session_that_goes_on_is_seen_and_cut),
         IN_DIR(what_a_snapshot_reads_is_not_dropped),
         IN_DIR(chunks_that_had_no_room_come_later),
+        IN_DIR(a_file_opened_again_is_none_of_the_programs_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

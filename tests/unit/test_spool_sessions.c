@@ -420,6 +420,43 @@ static void records_that_cannot_be_coded_smaller_come_back(void **state)
     close_spool(false);
 }
 
+/* What was lost before its end, for whatever reason; what was lost earlier is no session's. */
+static void each_reason_of_a_loss_is_the_sessions(void **state)
+{
+    (void)state;
+    open_spool(64 << 20);
+    hb_session *session = begin(0);
+    record_scopes(1);
+    for (int cause = 0; cause < HB_LOST_CAUSES; cause++)
+        for (int n = 0; n <= cause; n++)
+            hb_lost_add((enum hb_lost_cause)cause);
+    hb_session_end(session);
+    for (int cause = 0; cause < HB_LOST_CAUSES; cause++)
+        assert_int_equal(session->lost[cause], cause + 1);
+    hb_session_release(spool, session);
+    close_spool(false);
+}
+
+/* TensorBoard and others take traces of one id for one. */
+static void each_snapshot_has_an_id_of_its_own(void **state)
+{
+    (void)state;
+    hb_snapshot *first, *second;
+    open_spool(64 << 20);
+    hb_session *session = begin(0);
+    record_scopes(1);
+    assert_int_equal(hb_session_snapshot(spool, session, &first), HB_OK);
+    assert_int_equal(hb_session_snapshot(spool, session, &second), HB_OK);
+    assert_int_equal(strlen(first->session.trace_id), strlen(session->trace_id));
+    assert_string_not_equal(first->session.trace_id, session->trace_id);
+    assert_string_not_equal(first->session.trace_id, second->session.trace_id);
+    hb_snapshot_close(first);
+    hb_snapshot_close(second);
+    hb_session_end(session);
+    hb_session_release(spool, session);
+    close_spool(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +467,8 @@ int main(void)
         IN_DIR(space_of_sessions_that_are_gone_is_used_again),
         IN_DIR(space_that_was_cut_off_is_not_used),
         IN_DIR(records_that_cannot_be_coded_smaller_come_back),
+        IN_DIR(each_reason_of_a_loss_is_the_sessions),
+        IN_DIR(each_snapshot_has_an_id_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,7 @@ hb_result hb_control_listen(hb_control_socket *s, const char *log_dir)
         if (listen_in(s, directory)) return HB_OK;
         close(directory);
     }
-    directory = log_dir && *log_dir ? open(log_dir, O_DIRECTORY | O_CLOEXEC | O_RDONLY) : -1;
+    directory = log_dir && *log_dir ? hb_open_file(log_dir, O_DIRECTORY | O_RDONLY, 0) : -1;
     if (directory < 0)
         return hb_fail(HB_ERROR_IO, "no control socket: there is no XDG_RUNTIME_DIR of mode 0700, "
                                     "and no log directory");
@@ -236,7 +236,7 @@ int hb_control_connect(int64_t pid, const char *log_dir)
                 "no runtime directory, so name its log directory",
                 (long long)pid);
     if (!log_dir) return -1;
-    directory = open(log_dir, O_DIRECTORY | O_CLOEXEC | O_RDONLY);
+    directory = hb_open_file(log_dir, O_DIRECTORY | O_RDONLY, 0);
     if (directory < 0) {
         hb_fail_file(errno, "open", log_dir);
         return -1;
