@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 
@@ -175,13 +176,17 @@ enum { STEPS = 20, FREE_STEPS = 5 }; /* in the first ones threads are started, w
 
 static sem_t launched, stepped;
 
-/* When glibc first gives a thread's memory back it reads /proc/sys/vm/overcommit_memory, once. */
+/* When glibc first gives a thread's memory back it reads /proc/sys/vm/overcommit_memory, once: as
+ * soon as the end of an arena is free, over a threshold that rises when large blocks are freed,
+ * unless it is set. So many parts, since the first ones come from what is free before that end. */
 static void *give_memory_back(void *unused)
 {
-    void *parts[8];
-    for (int i = 0; i < 8; i++)
+    enum { PARTS = 300 };
+    void *parts[PARTS];
+    (void)mallopt(M_TRIM_THRESHOLD, 128 * 1024);
+    for (int i = 0; i < PARTS; i++)
         parts[i] = malloc(100000);
-    for (int i = 7; i >= 0; i--)
+    for (int i = PARTS - 1; i >= 0; i--)
         free(parts[i]);
     return unused;
 }
