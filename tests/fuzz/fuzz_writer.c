@@ -289,7 +289,10 @@ static void take_more(bytes *b, hb_trace_event *event, hb_arg args[MAX_ARGS])
         event->name_key = index + 1 + (which > 127 ? SAME_SLOT : 0);
         if (!index) event->name = long_text(b), event->name_key = event->name.len;
     }
-    if (has & 32) event->end_ns = event->start_ns + (int64_t)take(b, 4);
+    if (has & 32) {
+        int64_t lasts = (int64_t)take(b, 4);
+        event->end_ns = HB_MIN(event->start_ns, INT64_MAX - lasts) + lasts;
+    }
     if (has & 64) event->end_ns = (int64_t)take(b, 8);
     if (has & 128) take_more_args(b, event, args);
 }
