@@ -16,8 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
+#include "mutate.h"
 
 enum { NAME_MOST = 128 };
 
@@ -30,8 +29,7 @@ typedef struct database {
 
 static inline unsigned next_number(database *db, unsigned below)
 {
-    db->random = db->random * 6364136223846793005u + 1442695040888963407u;
-    return below ? (unsigned)(db->random >> 33) % below : 0;
+    return fuzz_random(&db->random, below);
 }
 
 static inline int64_t ask_number(database *db, const char *sql)

@@ -13,30 +13,13 @@
 #include <hipboard/convert.h>
 #include <hipboard/import.h>
 
-#include "fuzz.h"
+#include "fuzz_dir.h"
 #include "json_mutator.h"
 #include "one_way.h"
 #include "read/json_reader.h"
 
 /* What an input is asked in one way of several. */
 enum question { CONVERT, USE };
-
-/* Where files come to lie; one directory for the whole run. */
-static const char *directory(void)
-{
-    static char path[64];
-    if (!*path) {
-        snprintf(path, sizeof path, "%s/hipboard-fuzz-XXXXXX",
-                 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-        CHECK(mkdtemp(path) != NULL);
-    }
-    return path;
-}
-
-static void remove_directory(void)
-{
-    rmdir(directory());
-}
 
 static void read_strictly(const char *path)
 {
@@ -53,7 +36,7 @@ static void convert_again(const char *path)
     hb_convert_options options = HB_CONVERT_OPTIONS_INIT;
     hb_conversion *conversion;
     options.replace = true;
-    CHECK(hb_convert(path, directory(), "again", &options, &conversion) == HB_OK);
+    CHECK(hb_convert(path, fuzz_dir(), "again", &options, &conversion) == HB_OK);
     for (size_t i = 0; i < conversion->num_notes; i++)
         CHECK(conversion->notes[i].unknown);
     for (size_t i = 0; i < conversion->num_paths; i++)
@@ -64,7 +47,7 @@ static void convert_again(const char *path)
 static void convert(const char *path, const hb_convert_options *options, bool plain)
 {
     hb_conversion *conversion;
-    if (hb_convert(path, directory(), "once", options, &conversion) != HB_OK) return;
+    if (hb_convert(path, fuzz_dir(), "once", options, &conversion) != HB_OK) return;
     for (size_t i = 0; i < conversion->num_paths; i++) {
         read_strictly(conversion->paths[i]);
         if (plain) convert_again(conversion->paths[i]);
@@ -146,10 +129,7 @@ static void view(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static bool prepared;
     char path[64];
-    if (!prepared) atexit(remove_directory);
-    prepared = true;
     begin_input(data, size);
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);

@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
+#include "mutate.h"
 
 enum { JSON_MOST = 2048, JSON_DEPTH = 64 };
 

@@ -42,10 +42,7 @@ static inline void parts_begin(parts *p, const uint8_t *at)
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8_t *data2,
-                                 size_t size2, uint8_t *out, size_t most, unsigned int seed);
+#include "mutate.h"
 
 /* The target's own: reads the input, and notes what it reads. */
 static void parts_find(parts *p, const uint8_t *data, size_t size);
@@ -55,8 +52,7 @@ static uint64_t parts_state;
 
 static uint32_t parts_random(uint32_t below)
 {
-    parts_state = parts_state * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (uint32_t)(parts_state >> 33) % (below ? below : 1);
+    return fuzz_random(&parts_state, below);
 }
 
 static void parts_look(parts *p, const uint8_t *data, size_t size)

@@ -13,13 +13,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "mutate.h"
 #include "record/codec.h"
 #include "record/format.h"
-
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8_t *data2,
-                                 size_t size2, uint8_t *out, size_t most, unsigned int seed);
 
 enum { SPOOL_PARTS = 48, SPOOL_PART_BYTES = 1 << 15, SPOOL_RECORDS = 512 };
 
@@ -41,8 +37,7 @@ static uint64_t spool_state;
 
 static uint32_t spool_random(uint32_t below)
 {
-    spool_state = spool_state * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (uint32_t)(spool_state >> 33) % (below ? below : 1);
+    return fuzz_random(&spool_state, below);
 }
 
 static bool spool_has_records(const spool_part *p)

@@ -16,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
+#include "mutate.h"
 
 typedef struct table {
     char *text;
@@ -31,8 +30,7 @@ typedef struct span {
 
 static inline unsigned pick(table *t, size_t below)
 {
-    t->random = t->random * 6364136223846793005u + 1442695040888963407u;
-    return below ? (unsigned)((t->random >> 33) % below) : 0;
+    return fuzz_random(&t->random, below);
 }
 
 static inline void put(table *t, span where, const char *with, size_t size)

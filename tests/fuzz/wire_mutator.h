@@ -13,8 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
+#include "mutate.h"
 
 enum { WIRE_MOST = 4096, WIRE_DEPTH = 12, WIRE_NONE = 0xffff };
 

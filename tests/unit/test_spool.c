@@ -65,18 +65,6 @@ static cJSON *only_trace(void)
     return load_trace(path);
 }
 
-static int count_named(const cJSON *trace, const char *name)
-{
-    int n = 0;
-    const cJSON *event;
-    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents"))
-    {
-        const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(event, "name"));
-        n += text && strcmp(text, name) == 0;
-    }
-    return n;
-}
-
 static hb_profiler *start(const char *worker)
 {
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;

@@ -199,15 +199,6 @@ static bool spool_is_there(void)
     return access(path, F_OK) == 0;
 }
 
-static int count_named(const cJSON *trace, const char *name)
-{
-    int n = 0;
-    const cJSON *event;
-    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents")) n +=
-        strcmp(text_of(event, "name"), name) == 0;
-    return n;
-}
-
 /* The trace that it becomes, which goes with the spool; to be deleted. */
 static cJSON *trace_that_is_there(void)
 {

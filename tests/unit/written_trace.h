@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* To be deleted. */
 static inline cJSON *load_trace(const char *path)
@@ -31,6 +32,16 @@ static inline const char *text_of(const cJSON *object, const char *key)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(object, key));
     return text ? text : "";
+}
+
+/* Events of that name. */
+static inline int count_named(const cJSON *trace, const char *name)
+{
+    int n = 0;
+    const cJSON *event;
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(trace, "traceEvents")) n +=
+        strcmp(text_of(event, "name"), name) == 0;
+    return n;
 }
 
 #endif

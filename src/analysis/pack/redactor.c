@@ -153,25 +153,34 @@ static uint32_t trailing_digits(hb_str name, uint32_t size)
     return n;
 }
 
-static const char trace_suffix[] = ".pt.trace.json";
+/* The name of a file: "worker", "[.time].pt.trace.json", by which it is a trace, and the rest. Of
+ * another file all of it is the first. */
+typedef struct name_parts {
+    hb_str worker, mark, rest;
+} name_parts;
 
-/* Where that of a trace's name begins which makes it one, "[.time].pt.trace.json"; else its end. */
-static uint32_t worker_end(hb_str name)
+static name_parts parts_of(hb_str name)
 {
-    uint32_t end = name.len;
+    static const char suffix[] = ".pt.trace.json";
+    uint32_t n = name.len, behind = name.len, digits;
     for (uint32_t i = 0; i < name.len; i++)
-        if (hb_str_begins((hb_str){name.s + i, name.len - i}, trace_suffix)) end = i;
-    uint32_t digits = end < name.len ? trailing_digits(name, end) : 0;
-    return digits && digits < end && name.s[end - digits - 1] == '.' ? end - digits - 1 : end;
+        if (hb_str_begins((hb_str){name.s + i, name.len - i}, suffix)) n = i;
+    if (n < name.len) {
+        behind = n + (uint32_t)strlen(suffix);
+        digits = trailing_digits(name, n);
+        if (digits && digits < n && name.s[n - digits - 1] == '.') n -= digits + 1;
+    }
+    return (name_parts){
+        {name.s, n}, {name.s + n, behind - n}, {name.s + behind, name.len - behind}};
 }
 
-/* "host_1234.1795256296196340551.pt.trace.json.gz", "host_003_1234...": the host of the worker. */
-static hb_str host_of_worker(hb_str name)
+/* Of "host_1234", "host_003_1234": the host. */
+static hb_str host_of_worker(hb_str worker)
 {
-    uint32_t n = worker_end(name), whole = n, digits;
-    while ((digits = trailing_digits(name, n)) && digits < n && name.s[n - digits - 1] == '_')
+    uint32_t n = worker.len, digits;
+    while ((digits = trailing_digits(worker, n)) && digits < n && worker.s[n - digits - 1] == '_')
         n -= digits + 1;
-    return (hb_str){name.s, n < whole ? n : 0};
+    return (hb_str){worker.s, n < worker.len ? n : 0};
 }
 
 /* "events.out.tfevents.1795256296.host.4711.0": the host, which may have dots. */
@@ -203,32 +212,31 @@ static hb_str last_part(hb_str path)
     return (hb_str){path.s + before, path.len - before};
 }
 
-static hb_str host_of_file(hb_str last)
+static hb_str host_of_file(const name_parts *name)
 {
-    return worker_end(last) < last.len ? host_of_worker(last) : host_of_event_file(last);
+    return name->mark.len ? host_of_worker(name->worker) : host_of_event_file(name->worker);
 }
 
 void hb_redactor_learn_file_name(hb_redactor *r, hb_str name)
 {
-    hb_redactor_learn(r, HB_REDACTED_HOST, host_of_file(last_part(name)));
+    name_parts parts = parts_of(last_part(name));
+    hb_redactor_learn(r, HB_REDACTED_HOST, host_of_file(&parts));
 }
 
 void hb_redact_file_name(hb_redactor *r, hb_str name, hb_buf *out)
 {
-    hb_str last = last_part(name), host = host_of_file(last), none = {"", 0};
-    const char *from = name.s, *end = last.s + worker_end(last), *behind = name.s + name.len;
+    name_parts parts = parts_of(last_part(name));
+    hb_str host = host_of_file(&parts), none = {"", 0};
+    const char *from = name.s, *end = parts.worker.s + parts.worker.len;
     if (host.len && is_known(r, HB_REDACTED_HOST, host)) {
         hb_redact_text(r, none, (hb_str){from, (uint32_t)(host.s - from)}, out);
         hb_redactor_replace(r, HB_REDACTED_HOST, host, out);
         from = host.s + host.len;
     }
     hb_redact_text(r, none, (hb_str){from, (uint32_t)(end - from)}, out);
-    if (end == behind) return;
     /* It has to stay a trace, whatever else, as an address, would end there. */
-    const char *suffix = memmem(end, (size_t)(behind - end), trace_suffix, strlen(trace_suffix));
-    from = suffix + strlen(trace_suffix);
-    hb_buf_append(out, end, (size_t)(from - end));
-    hb_redact_text(r, none, (hb_str){from, (uint32_t)(behind - from)}, out);
+    hb_buf_append(out, parts.mark.s, parts.mark.len);
+    hb_redact_text(r, none, parts.rest, out);
 }
 
 typedef struct sorted_name {
