@@ -350,8 +350,9 @@ typedef struct hb_profiler_options {
      * from 0, on its thread and also between cycles: to call hb_profiler_step(). True: the call is
      * recorded under the function's name, instead of as ProfilerStep#N. With find_steps and without
      * on_demand, where no table names steps, also where one begins of those that are seen in what
-     * the program launches, as soon as they are seen, numbered from how many had begun by then; -1:
-     * such do not come any more. Of the profiler that was made last; NULL: none. */
+     * the program launches, as soon as they are seen, numbered from how many had begun by then, and
+     * True: it was taken for a step, so that the trace says how it was found; -1: such do not come
+     * any more. Of the profiler that was made last; NULL: none. */
     bool (*on_operator_step)(int64_t number);
     /** Not 0: each thread's call stack so many times (1 to 1000) in a second of its processor's
      * time, of the thread that makes the profiler and those that it and they start later, once a

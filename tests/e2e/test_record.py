@@ -17,7 +17,7 @@ from support import BUILD, ROOT, SLOW_TO_UNLOCK, check_pftrace_beside, recover_w
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 PLAIN = BUILD / "tests/hip/plain"
 STEPS = BUILD / "tests/hip/steps"  # COUNT INIT_MS STEP_MS [roctx] END
-ROUNDS = BUILD / "tests/hip/rounds"  # KERNELS STEPS [UNTIL COUNT]
+ROUNDS = BUILD / "tests/hip/rounds"  # KERNELS STEPS [UNTIL COUNT [IDLE_MS]]
 KERNELS = ROOT / "tests/hip/kernels_gfx90a.co"
 PLATE = BUILD / "samples/plate/plate"
 WITH_GPU = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "tools/simhsa"),
@@ -408,8 +408,7 @@ def test_a_schedule_counts_slices_when_there_are_no_steps(tmp_path):
 
 
 def found_steps(logdir):
-    """Of the traces whose steps were found while the program ran: their steps with the launches in each. Not of one
-    in which slices of time were counted until steps were seen: those are on another thread."""
+    """Of the traces whose steps were found while the program ran: their steps with the launches in each."""
     found = []
     for path in sorted(logdir.glob("*.pt.trace.json")):
         trace = json.loads(path.read_text())
@@ -418,9 +417,6 @@ def found_steps(logdir):
         calls = [e for e in trace["traceEvents"] if e.get("cat") == "Runtime" and "Launch" in e["name"]]
         shown = [e for e in trace["traceEvents"] if e["name"].startswith("ProfilerStep#")
                  and e.get("cat") == "user_annotation"]
-        threads = {c["tid"] for c in calls}
-        if any(e["name"].startswith("ProfilerStep#") and e["tid"] not in threads for e in trace["traceEvents"]):
-            continue
         found.append([(int(e["name"].split("#")[1]),
                        sum(e["ts"] <= c["ts"] < e["ts"] + e["dur"] for c in calls)) for e in shown])
     return found
@@ -450,6 +446,43 @@ def test_a_schedule_counts_the_steps_that_are_found(tmp_path, hip, backend):
     for (first, few), (second, many) in found:
         assert (second, many) == (first + 1, 5)
         assert few == 5 or (backend or not hip) and few == 4  # where launches are interposed
+
+
+def cycles_of_rounds(logdir, stop, idle_ms):
+    """Of the first four cycles, of two steps each: whether their steps were found. They are all slices or none is."""
+    command = [HIPBOARD, "record", "-o", logdir, "--schedule", "wait=0,warmup=0,active=2,repeat=100", "--",
+               ROUNDS, KERNELS, "100000000", stop, "1", idle_ms]
+    with subprocess.Popen(list(map(str, command)), env=WITH_GPU, stdout=subprocess.PIPE, text=True) as running:
+        while len(list(logdir.glob("*.pt.trace.json"))) < 4:
+            assert running.poll() is None
+            time.sleep(0.05)
+        stop.touch()
+        assert running.communicate() == ("done\n", None)
+        assert running.returncode == 0
+    cycles = []
+    for path in sorted(logdir.glob("*.pt.trace.json"))[:4]:
+        trace = json.loads(path.read_text())
+        shown = {(e["name"], e["tid"]) for e in trace["traceEvents"]
+                 if e["name"].startswith("ProfilerStep#") and e.get("cat") == "user_annotation"}
+        launches = {e["tid"] for e in trace["traceEvents"] if e.get("cat") == "Runtime" and "Launch" in e["name"]}
+        [found] = {tid in launches for _, tid in shown}
+        assert len(shown) == 2
+        assert ("hipboard_steps" in trace) == found
+        cycles.append(found)
+    return cycles
+
+
+@needs_gpu
+def test_slices_count_a_cycle_to_its_end(tmp_path):
+    """Step 0, which no cycle has, and each slice are a second long: what begins to run amid one is found amid a cycle
+    of slices, on a machine that is fast enough, and counts from the next cycle on."""
+    tried = []
+    while not any(not cycles[0] and cycles[-1] for cycles in tried) and len(tried) < 10:
+        directory = tmp_path / str(len(tried))
+        directory.mkdir()
+        tried.append(cycles_of_rounds(directory / "log", directory / "stop", 1500 + 500 * len(tried)))
+        assert tried[-1] == sorted(tried[-1])
+    assert any(not cycles[0] and cycles[-1] for cycles in tried), tried
 
 
 @needs_gpu

@@ -2,14 +2,15 @@
  *
  * A HIP program whose steps no mark tells of, for `hipboard record --schedule`:
  *
- *   rounds KERNELS.co STEPS [FILES COUNT]
+ *   rounds KERNELS.co STEPS [FILES COUNT [IDLE_MS]]
  *
- * Copies its data in, then goes through STEPS steps of five kernels and a wait, or until there are
- * COUNT files of that pattern.
+ * Copies its data in and does nothing for a while, then goes through STEPS steps of five kernels and
+ * a wait, or until there are COUNT files of that pattern.
  */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <hip/hip_runtime_api.h>
 
@@ -73,6 +74,8 @@ int main(int argc, char **argv)
     CHECK(hipMalloc((void **)&data, 4096));
     for (int i = 0; i < 4; i++)
         CHECK(hipMemcpy(data, host, sizeof host, hipMemcpyHostToDevice));
+    for (int ms = argc > 5 ? atoi(argv[5]) : 0; ms > 0; ms -= 10)
+        usleep(10000);
     for (int i = 0; i < atoi(argv[2]); i++) {
         step();
         if (argc > 4 && i % 50 == 0 && count_files(argv[3]) >= (size_t)atoi(argv[4])) break;

@@ -18,6 +18,8 @@
 #include <cmocka.h>
 #include <hipboard/hipboard.h>
 
+#include "test_dir.h"
+
 /* ---- windows ---- */
 
 static hb_pace_window window;
@@ -240,6 +242,7 @@ static void few_rounds_and_none_are_no_steps(void **state)
 
 static atomic_long told, lost;
 static int64_t last;
+static bool takes_steps = true; /* for steps of its own */
 
 static bool tell(int64_t number)
 {
@@ -250,7 +253,7 @@ static bool tell(int64_t number)
     assert_true(!atomic_load(&told) || number == last + 1);
     last = number;
     atomic_fetch_add(&told, 1);
-    return true;
+    return takes_steps;
 }
 
 static __attribute__((noinline)) void note(enum hb_pace_deed deed, uint64_t what)
@@ -311,6 +314,44 @@ static void steps_are_told_as_they_begin_until_they_come_no_more(void **state)
     before = atomic_load(&told);
     step_of(900);
     assert_int_equal(atomic_load(&told), before);
+    hb_profiler_destroy(prof);
+}
+
+/* Of a cycle in which so many steps were told of; whether its trace says how they were found. */
+static bool trace_tells(hb_profiler *prof, int steps, const char *path)
+{
+    static char text[1 << 16];
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    for (int i = 0; i < steps; i++)
+        step_of(100);
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    assert_int_equal(hb_export_chrome_trace(prof, path, 0), HB_OK);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    text[n] = '\0';
+    fclose(f);
+    bool tells = strstr(text, "\"hipboard_steps\"");
+    assert_true(!tells || strstr(text, "counted by the launch that each makes once"));
+    return tells;
+}
+
+/* Who does not take them for steps cuts the cycle into others. */
+static void a_trace_says_how_those_were_found_that_are_its_steps(void **state)
+{
+    (void)state;
+    char path[300];
+    hb_profiler *prof = watch_until_steps_are_known();
+    snprintf(path, sizeof path, "%s/steps.json", dir);
+    assert_true(trace_tells(prof, 1, path));
+    assert_false(trace_tells(prof, 0, path));
+    takes_steps = false;
+    assert_false(trace_tells(prof, 3, path));
+    takes_steps = true;
+    step_of(100); /* in no cycle */
+    assert_false(trace_tells(prof, 0, path));
+    assert_true(trace_tells(prof, 3, path));
+    hb_pace_watch(NULL);
     hb_profiler_destroy(prof);
 }
 
@@ -455,6 +496,7 @@ int main(void)
                                         clear),
         cmocka_unit_test_setup_teardown(few_rounds_and_none_are_no_steps, clear, clear),
         cmocka_unit_test(steps_are_told_as_they_begin_until_they_come_no_more),
+        IN_DIR(a_trace_says_how_those_were_found_that_are_its_steps),
         cmocka_unit_test(steps_go_on_after_a_pause_with_calls_of_its_own),
         cmocka_unit_test(other_threads_calls_hide_no_step),
         cmocka_unit_test(a_forked_child_finds_its_own_steps),

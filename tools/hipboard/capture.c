@@ -47,6 +47,8 @@ static struct plan {
     atomic_bool lost_own_steps; /* and then came no more */
     bool names_own_steps;       /* a table does */
     bool counts_own_steps;
+    bool begins_own_step;     /* who counts a step is its own thread */
+    atomic_bool keeps_slices; /* those count a cycle's steps, and do to its end */
     hb_profiler_action last;
 } plan;
 
@@ -98,18 +100,27 @@ static void complain(void)
 
 /* ---- steps ---- */
 
+static hb_profiler_action note_action(struct plan *p, hb_profiler_action action)
+{
+    p->last = action;
+    atomic_store(&p->keeps_slices, action != HB_ACTION_NONE && !p->counts_own_steps);
+    return action;
+}
+
 /* Step 0 is what comes before the first step, whose kind is not known yet. When the program's own
- * steps begin after some slices, the schedule begins anew with them, but not amid a cycle. */
+ * steps begin after some slices, the schedule begins anew with the next of them, but not amid a
+ * cycle: of a trace the steps are all slices, or none. */
 static hb_profiler_action action_of(int64_t step, void *context)
 {
     struct plan *p = context;
     bool between = p->last == HB_ACTION_NONE || p->last == HB_ACTION_RECORD_AND_SAVE;
     if (step == 0) return HB_ACTION_NONE;
     if (atomic_load(&p->has_own_steps) && !p->counts_own_steps && between) {
+        if (!p->begins_own_step) return note_action(p, HB_ACTION_NONE);
         p->counts_own_steps = true;
         p->base = step;
     }
-    return p->last = hb_schedule_action(&p->schedule, step - p->base);
+    return note_action(p, hb_schedule_action(&p->schedule, step - p->base));
 }
 
 /* A file that can't be written has been complained of; the program goes on. */
@@ -150,24 +161,25 @@ static bool counts_steps(void)
 }
 
 /* Of those that were found none comes any more: time is cut into slices again. */
-static bool lose_own_steps(void)
+static void lose_own_steps(void)
 {
     atomic_store(&plan.has_own_steps, false);
     atomic_store(&plan.lost_own_steps, true);
     if (capture.minded) sem_post(&capture.wake);
-    return true;
 }
 
+/* Whether it became one of the profiler's. */
 static bool begin_own_step(int64_t n)
 {
     atomic_store(&plan.has_own_steps, true);
     /* Who holds the lock is stopping it or writing: nothing to wait for here. */
-    if (pthread_mutex_trylock(&capture.lock) != 0) return true;
-    holds_lock = true;
-    if (capture.phase == RECORDING) step_to(n);
-    holds_lock = false;
+    if (pthread_mutex_trylock(&capture.lock) != 0) return false;
+    holds_lock = plan.begins_own_step = true;
+    bool counts = capture.phase == RECORDING && !atomic_load(&plan.keeps_slices);
+    if (counts) step_to(n);
+    holds_lock = plan.begins_own_step = false;
     pthread_mutex_unlock(&capture.lock);
-    return true;
+    return counts;
 }
 
 bool capture_begins_step(const char *range)
@@ -175,14 +187,19 @@ bool capture_begins_step(const char *range)
     int64_t n;
     if (!counts_steps() || !step_number(range, &n)) return false;
     atomic_store(&plan.has_ranges, true);
-    return begin_own_step(n);
+    (void)begin_own_step(n);
+    return true;
 }
 
-/* One of a table's, or that was found. */
+/* One of a table's, whose calls keep their names, or that was found. */
 static bool begin_told_step(int64_t n)
 {
-    if (atomic_load(&plan.has_ranges)) return true;
-    return n < 0 ? lose_own_steps() : begin_own_step(n);
+    bool passed_over = atomic_load(&plan.has_ranges), counts = false;
+    if (!passed_over && n < 0)
+        lose_own_steps();
+    else if (!passed_over)
+        counts = begin_own_step(n);
+    return counts || plan.names_own_steps;
 }
 
 /* ---- beginning and end, under the lock ---- */
@@ -190,6 +207,7 @@ static bool begin_told_step(int64_t n)
 static void begin_slices(int64_t now)
 {
     plan.counts_own_steps = false;
+    (void)note_action(&plan, plan.last);
     capture.slice_at = plan.scheduled ? now + plan.slice_ns : NEVER;
 }
 
@@ -197,6 +215,7 @@ static void begin_recording(int64_t now)
 {
     capture.phase = RECORDING;
     capture.stop_at = plan.duration_ns ? now + plan.duration_ns : NEVER;
+    plan.last = HB_ACTION_NONE;
     begin_slices(now);
     if (hb_profiler_start(capture.prof) == HB_OK) return;
     complain();
@@ -260,11 +279,17 @@ static void finish(void)
     capture.prof = NULL;
 }
 
+/* The program's own steps end them, but not amid a cycle. */
+static bool counts_slices(void)
+{
+    return plan.scheduled && !plan.names_own_steps &&
+           (!atomic_load(&plan.has_own_steps) || atomic_load(&plan.keeps_slices));
+}
+
 /* A slice that another thread than its own ends is no step to the plugin. */
 static bool thread_has_slices(void)
 {
-    return capture.minded && plan.scheduled && !plan.names_own_steps &&
-           !atomic_load(&plan.has_own_steps);
+    return capture.minded && counts_slices();
 }
 
 /* Its cycle is written by the time that the library's exit handlers are done. */
@@ -283,7 +308,7 @@ static int64_t mind(int64_t now)
     if (capture.phase == RECORDING && now >= capture.stop_at) end_recording();
     if (capture.phase != RECORDING) return NEVER;
     if (atomic_exchange(&plan.lost_own_steps, false)) begin_slices(now);
-    if (plan.names_own_steps || atomic_load(&plan.has_own_steps)) capture.slice_at = NEVER;
+    if (!counts_slices()) capture.slice_at = NEVER;
     if (now >= capture.slice_at) end_slice(now);
     return capture.slice_at < capture.stop_at ? capture.slice_at : capture.stop_at;
 }
@@ -412,8 +437,8 @@ static void read_plan(void)
     plan.base = 1;
     atomic_store(&plan.has_own_steps, false);
     atomic_store(&plan.has_ranges, false);
-    plan.counts_own_steps = false;
-    plan.last = HB_ACTION_NONE;
+    plan.counts_own_steps = plan.begins_own_step = false;
+    (void)note_action(&plan, HB_ACTION_NONE);
 }
 
 /* TensorBoard mixes what several event files of a directory say, so one process of a run writes

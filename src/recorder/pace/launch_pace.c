@@ -36,6 +36,8 @@ static struct {
     hb_pace_anchor anchor;
     int64_t number; /* the next step's */
     uint32_t since; /* calls of that thread since the last one began */
+    /* Of the session in which one was told of last that counts; without the lock. */
+    _Atomic uint32_t told_epoch;
 } self = {.lock = HB_BARE_LOCK_INIT(PACE)};
 
 static void change_state(enum state state)
@@ -138,6 +140,12 @@ static int64_t count(const hb_pace_seen *seen)
     return -1;
 }
 
+/* In none it says nothing, 0, of any. */
+static void note_told(void)
+{
+    atomic_store(&self.told_epoch, __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE));
+}
+
 /* Who interrupts this thread here, or comes while another one is seen, is passed over. */
 void hb_pace_call(enum hb_pace_deed deed, uint64_t what, const void *caller)
 {
@@ -156,7 +164,7 @@ void hb_pace_call(enum hb_pace_deed deed, uint64_t what, const void *caller)
         number = count(&seen);
     bool (*tell)(int64_t) = atomic_load(&self.tell);
     hb_bare_lock_give(&self.lock);
-    if (number >= -1 && tell) (void)tell(number);
+    if (number >= -1 && tell && tell(number) && number >= 0) note_told();
 }
 
 /* ---- who tells ---- */
@@ -188,8 +196,9 @@ void hb_pace_put(void)
 {
     char told[HB_PACE_TOLD_SIZE];
     const char *key = HB_METADATA_STEPS;
+    uint32_t epoch = __atomic_load_n(hb_live_epoch, __ATOMIC_ACQUIRE);
     hb_bare_lock_take(&self.lock);
-    bool known = self.state == KNOWN;
+    bool known = self.state == KNOWN && atomic_load(&self.told_epoch) == epoch;
     if (known) memcpy(told, self.anchor.told, sizeof told);
     hb_bare_lock_give(&self.lock);
     if (known)

@@ -16,8 +16,8 @@ enum hb_pace_deed {
     HB_PACE_WAIT,   /* for a device */
 };
 
-/** Who is told of steps, numbered from how many were seen before; -1: the calls that began them
- * fail to come. NULL: nobody, and nothing is watched. */
+/** Who is told of steps, numbered from how many were seen before, and says whether it took one for
+ * a step; -1: the calls that began them fail to come. NULL: nobody, and nothing is watched. */
 void hb_pace_watch(bool (*tell)(int64_t number));
 
 /** Not 0 while it is; read without any order. */
@@ -38,7 +38,7 @@ static inline void hb_pace_note(enum hb_pace_deed deed, uint64_t what, const voi
 void hb_pace_stands_in(const void *function);
 bool hb_pace_is_stand_in(const void *function);
 
-/** A session is about to end: leaves in it how the steps were found that are told of now. */
+/** A session is about to end: leaves in it how its steps were found, if they are those told of. */
 void hb_pace_put(void);
 
 /** In a forked child. */
