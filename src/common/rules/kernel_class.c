@@ -93,20 +93,25 @@ static bool step(hb_str pattern, uint32_t p, hb_str name, uint32_t *at)
     return *at < name.len && lower(pattern.s[p]) == lower(name.s[(*at)++]);
 }
 
+enum match { MATCHES, NOT_HERE, NOT_BEHIND };
+
 /* At `at`, from pattern[p] on. A failure goes back to the last '*' only: text that an earlier one
- * could take as well was tried by it. */
-static bool matches_at(hb_str pattern, uint32_t p, hb_str name, uint32_t at)
+ * could take as well was tried by it. NOT_BEHIND: what follows the first '*' is nowhere behind what
+ * precedes it, nor then behind the same further on: else a long name that has only the first part,
+ * many times, would be read as many times. */
+static enum match match_at(hb_str pattern, uint32_t p, hb_str name, uint32_t at)
 {
     uint32_t star = UINT32_MAX, from = 0;
     for (;;) {
-        if (p >= pattern.len) return true;
+        if (p >= pattern.len) return MATCHES;
         if (pattern.s[p] == '*') {
             star = ++p;
             from = at;
         } else if (step(pattern, p, name, &at)) {
             p += pattern.s[p] == '~' ? 2 : 1;
         } else {
-            if (star == UINT32_MAX || from >= name.len) return false;
+            if (star == UINT32_MAX) return NOT_HERE;
+            if (from >= name.len) return NOT_BEHIND;
             p = star;
             at = ++from;
         }
@@ -115,17 +120,18 @@ static bool matches_at(hb_str pattern, uint32_t p, hb_str name, uint32_t at)
 
 bool hb_kernel_name_matches(hb_str pattern, hb_str name)
 {
-    if (pattern.len && *pattern.s == '^') return matches_at(pattern, 1, name, 0);
+    if (pattern.len && *pattern.s == '^') return match_at(pattern, 1, name, 0) == MATCHES;
     /* Most names hold nothing of most patterns: look for the first letter only. */
     uint32_t begin = pattern.len > 2 && *pattern.s == '~' ? 2 : 0;
     int first = pattern.len ? lower(pattern.s[begin]) : 0, other = toupper(first);
     bool plain = isalnum(first) || first == '_';
-    for (uint32_t at = 0; at <= name.len; at++) {
+    enum match match = NOT_HERE;
+    for (uint32_t at = 0; at <= name.len && match == NOT_HERE; at++) {
         while (plain && at < name.len && name.s[at] != first && name.s[at] != other)
             at++;
-        if (matches_at(pattern, 0, name, at)) return true;
+        match = match_at(pattern, 0, name, at);
     }
-    return false;
+    return match == MATCHES;
 }
 
 /* ---- a user's rules ---- */
