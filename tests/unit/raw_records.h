@@ -38,6 +38,7 @@ typedef struct raw_record {
 static hb_spool *raw_spool; /* of all sessions of the program */
 static raw_record *raw_records;
 static size_t raw_count, raw_room;
+static hb_lost raw_lost; /* of the last one */
 
 static inline hb_session *raw_begin(uint32_t flags)
 {
@@ -72,6 +73,7 @@ static inline void raw_end(hb_session *session)
     hb_session_settle(raw_spool, session);
     hb_spool_view view = hb_spool_view_own(raw_spool);
     const hb_records *records = view.records(&view, session);
+    raw_lost = hb_session_lost(session);
     raw_count = 0;
     for (uint32_t i = 0; i < records->threads.count; i++) {
         hb_cursor c = hb_cursor_open(&view, records, hb_records_nth(records, i), HB_TYPES_ALL);
