@@ -26,7 +26,7 @@ enum {
 typedef struct slot_info {
     _Atomic int64_t bytes;
     _Atomic uint32_t name, epoch;
-    _Atomic uint32_t device;
+    _Atomic uint32_t device; /* its place among the devices, always one that is there */
     uint32_t unused;
 } slot_info;
 
@@ -238,7 +238,6 @@ bool hb_live_memory_find(hb_memory_info *info)
     uint64_t addr = (uint64_t)(uintptr_t)info->addr;
     if (!t || addr <= BEING_TAKEN || !find(t, NO_DEVICE, addr, &at)) return false;
     uint32_t dev = atomic_load_explicit(&at.info->device, memory_order_relaxed);
-    if (dev >= HB_LIVE_DEVICES) return false;
     uint64_t key = atomic_load_explicit(&devices[dev].key, memory_order_relaxed);
     info->device_type = (hb_device_type)((key >> 32) - 1);
     info->device_id = (int32_t)key;
@@ -356,7 +355,7 @@ static void list_addresses(listing *l, uint32_t epoch)
                       .bytes = atomic_load_explicit(&info->bytes, memory_order_relaxed),
                       .name = atomic_load_explicit(&info->name, memory_order_relaxed),
                       .device = atomic_load_explicit(&info->device, memory_order_relaxed)};
-            if (h.device < HB_LIVE_DEVICES) list(l, &h);
+            list(l, &h);
         }
 }
 

@@ -234,7 +234,7 @@ static uint32_t add(const char *text, size_t size, uint32_t hash, bool *usable)
 static uint32_t find_or_add(const char *text, size_t size, uint32_t hash)
 {
     for (;;) {
-        if (size >= UINT32_MAX / 2 || !make_room(entry_bytes(size))) return 0;
+        if (!make_room(entry_bytes(size))) return 0;
         bool usable = true;
         hb_lock_take(&strings.lock);
         uint32_t id = find(text, size, hash);
