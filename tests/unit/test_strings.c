@@ -318,6 +318,9 @@ static int full_table(void)
     static char name[SIZE + 1];
     static hb_site site = {.name = "a name that is somewhat long"};
     const hb_comm_pending pending = {&site, 5};
+    const hb_process_group group = {.name = "a group that nobody has so far", .num_ranks = 2};
+    const hb_clock_point point = {1, 2, 3};
+    const hb_clock_told clock = {.struct_size = sizeof clock, .points = &point, .num_points = 1};
     CHECK(setrlimit(RLIMIT_AS, &little) == 0 && hb_record_init() == HB_OK);
     hb_session *session = raw_begin(0);
     memset(name, 'x', SIZE);
@@ -334,6 +337,8 @@ static int full_table(void)
         CHECK(raw_id(small) != HB_STRING_DROPPED);
     }
     CHECK(end_of_table() <= ROOM && end_of_table() + 16 > ROOM);
+    CHECK(hb_comm_group_make(&group) == HB_COMM_UNKNOWN);
+    CHECK(hb_clock_tell(&clock) == HB_ERROR_LIMIT);
     hb_comm_start(&pending, 1);
     raw_end(session);
     CHECK(site.id == 0);
