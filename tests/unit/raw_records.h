@@ -35,20 +35,25 @@ typedef struct raw_record {
     };
 } raw_record;
 
-static hb_spool *raw_spool; /* of all sessions of the program */
+static hb_spool *raw_spool; /* of all sessions of the program, but for raw_reopen() */
 static raw_record *raw_records;
 static size_t raw_count, raw_room;
 static hb_lost raw_lost; /* of the last one */
 
+/* With room for so much. */
+static inline void raw_reopen(uint64_t max_bytes)
+{
+    hb_spool_options options = {NULL, "raw", max_bytes};
+    if (raw_spool && hb_spool_close(raw_spool, false)) free(raw_spool);
+    assert_int_equal(hb_record_init(), HB_OK);
+    raw_spool = calloc(1, sizeof *raw_spool);
+    assert_int_equal(hb_spool_open(raw_spool, &options), HB_OK);
+}
+
 static inline hb_session *raw_begin(uint32_t flags)
 {
     hb_session *session;
-    hb_spool_options options = {NULL, "raw", (uint64_t)64 << 20};
-    if (!raw_spool) {
-        assert_int_equal(hb_record_init(), HB_OK);
-        raw_spool = calloc(1, sizeof *raw_spool);
-        assert_int_equal(hb_spool_open(raw_spool, &options), HB_OK);
-    }
+    if (!raw_spool) raw_reopen((uint64_t)64 << 20);
     assert_int_equal(hb_session_begin(raw_spool, flags, 0, &session), HB_OK);
     return session;
 }

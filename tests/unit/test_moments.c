@@ -241,11 +241,13 @@ static void names_are_not_taken_in_for_nothing(void **state)
 /* Those without a number have none, and their sites no name so far; all begin at one moment. */
 static void several_arrows_begin_and_end_at_once(void **state)
 {
-    static hb_site one = {.name = "one"}, two = {.name = "two"}, idle = {.name = "idle"};
-    const hb_comm_pending pending[] = {{&one, 11}, {&idle, 0}, {&two, 12}, {&one, 13}};
+    static hb_site one = {.name = "one"}, two = {.name = "two"}, idle = {.name = "idle"},
+                   last = {.name = "last"};
+    const hb_comm_pending pending[] = {{&one, 11}, {&idle, 0}, {&two, 12}, {&last, 13}};
     (void)state;
     hb_session *session = raw_begin(0);
     hb_comm_start(pending, 3);
+    assert_int_equal(last.id, 0); /* which is not among them */
     hb_comm_complete(pending + 1, 3);
     hb_comm_complete(pending + 1, 1);
     hb_comm_start(NULL, 1);
@@ -260,13 +262,65 @@ static void several_arrows_begin_and_end_at_once(void **state)
     } expected[] = {{"one", 11, HB_FLOW_BEGIN},
                     {"two", 12, HB_FLOW_BEGIN},
                     {"two", 12, HB_FLOW_END},
-                    {"one", 13, HB_FLOW_END}};
+                    {"last", 13, HB_FLOW_END}};
     for (size_t i = 0; i < 4; i++) {
         const hb_record_flow *r = &raw_nth(HB_RECORD_FLOW, i)->flow;
         expect_moment(&raw_records[i], expected[i].name, sizeof *r);
         assert_true(r->id == expected[i].id && r->phase == expected[i].phase);
         assert_true(r->head.start == raw_records[i & ~(size_t)1].head.start);
     }
+}
+
+/* ---- where nothing can be recorded ---- */
+
+static hb_site known = {.name = "known"};
+static const hb_comm_pending known_pending = {&known, 5};
+
+/* Six of them. */
+static void tell_what_is_known(void)
+{
+    hb_record_scalar_value("known", 1);
+    hb_counter("known", "known", 1);
+    hb_flow("known", 1, HB_FLOW_BEGIN);
+    hb_record_metadata_entry(HB_STRING_UNNAMED, HB_STRING_UNNAMED);
+    hb_record_memory_event(&plain, HB_KEPT_UNKNOWN);
+    hb_comm_start(&known_pending, 1);
+}
+
+/* As from a signal handler, while the thread is within another recording call. */
+static void who_interrupts_a_recording_call_records_nothing(void **state)
+{
+    (void)state;
+    hb_session *session = raw_begin(HB_SESSION_MEMORY);
+    tell_what_is_known();
+    hb_thread *t = hb_thread_begin_at(HB_FRAME);
+    assert_non_null(t);
+    tell_what_is_known();
+    hb_memory_report_slow(&plain);
+    hb_thread_leave(t);
+    raw_end(session);
+    assert_int_equal(raw_count, 6);
+    assert_int_equal(raw_lost.reentrant, 7);
+}
+
+static void what_finds_no_room_is_counted(void **state)
+{
+    enum { ROOM = 1 << 20, MORE_THAN_FIT = 2 * ROOM / sizeof(hb_record_scalar) };
+    (void)state;
+    raw_reopen(ROOM);
+    hb_session *session = raw_begin(HB_SESSION_MEMORY);
+    hb_record_name("known", HB_FRAME);
+    hb_lock_take(&raw_spool->lock); /* its thread makes no room meanwhile */
+    for (int i = 0; i < MORE_THAN_FIT; i++)
+        hb_record_scalar_value("known", i);
+    uint64_t before = hb_session_lost(session).buffer_full;
+    tell_what_is_known();
+    hb_memory_report_slow(&plain);
+    hb_lock_give(&raw_spool->lock);
+    raw_end(session);
+    assert_true(before > 0);
+    assert_true(raw_lost.buffer_full == before + 7);
+    assert_int_equal(raw_count + before, MORE_THAN_FIT);
 }
 
 int main(void)
@@ -281,6 +335,8 @@ int main(void)
         cmocka_unit_test(numbers_arrows_and_metadata_are_as_given),
         cmocka_unit_test(names_are_not_taken_in_for_nothing),
         cmocka_unit_test(several_arrows_begin_and_end_at_once),
+        cmocka_unit_test(who_interrupts_a_recording_call_records_nothing),
+        cmocka_unit_test(what_finds_no_room_is_counted), /* last, since it leaves no room */
     };
     return cmocka_run_group_tests(tests, NULL, raw_close);
 }
