@@ -33,7 +33,7 @@ typedef struct slot_info {
 typedef struct table {
     _Atomic uint64_t keys[BUCKETS][BUCKET]; /* 0: free */
     slot_info infos[BUCKETS][BUCKET];
-    _Atomic uint8_t passed[BUCKETS]; /* was full when an address came: it may be in the next */
+    _Atomic bool passed[BUCKETS]; /* was full when an address came: it may be in the next */
 } table;
 
 typedef struct device {
@@ -176,7 +176,7 @@ static bool take(table *t, uint64_t addr, place *taken)
             *taken = (place){&t->keys[b][i], &t->infos[b][i]};
             return true;
         }
-        atomic_store_explicit(&t->passed[b], 1, memory_order_relaxed);
+        atomic_store_explicit(&t->passed[b], true, memory_order_relaxed);
     }
     return false;
 }
