@@ -66,7 +66,7 @@ static void forget(void)
         atomic_store(&devices[i].untracked_bytes, 0);
     }
     for (hb_thread *of = hb_threads_first(); of; of = of->next)
-        for (uint32_t i = 0; i < HB_LIVE_DEVICES; i++) {
+        for (uint32_t i = 0; i < HB_ARRAY_LEN(of->live); i++) {
             atomic_store_explicit(&of->live[i].before, 0, memory_order_relaxed);
             atomic_store_explicit(&of->live[i].now, 0, memory_order_relaxed);
         }
