@@ -5,11 +5,21 @@
  */
 #include "raw_records.h"
 
+#include <stdio.h>
+
 #include "trace/input_words.h"
+
+/* An operator with a number has a path of its own, and two more words. */
+static uint64_t sequence;
+
+static size_t words_before(void)
+{
+    return sequence ? sizeof(hb_record_sequence) / 8 : 0;
+}
 
 __attribute__((noinline)) static void tell(const char *name, const hb_input *inputs, size_t count)
 {
-    const hb_op_info op = {.inputs = inputs, .num_inputs = count};
+    const hb_op_info op = {.inputs = inputs, .num_inputs = count, .sequence_number = sequence};
     hb_scope scope = hb_op(name, &op);
     hb_scope_end(&scope);
     __asm__ volatile(""); /* each call of hb_op() comes from here */
@@ -17,7 +27,7 @@ __attribute__((noinline)) static void tell(const char *name, const hb_input *inp
 
 static size_t words_of(size_t n)
 {
-    return raw_nth(HB_RECORD_OP, n)->head.units - sizeof(hb_record) / 8;
+    return raw_nth(HB_RECORD_OP, n)->head.units - sizeof(hb_record) / 8 - words_before();
 }
 
 static void inputs_that_are_the_last_ones_take_a_word(void **state)
@@ -32,7 +42,8 @@ static void inputs_that_are_the_last_ones_take_a_word(void **state)
         const hb_input *input;
         size_t words;
     } calls[] = {{&a, whole}, {&a, 1}, {&a, 1}, {&b, whole}, {&b, 1}, {&a, whole}, {&a, 1}};
-    for (int session = 0; session < 2; session++) { /* each can be read alone */
+    for (int session = 0; session < 4; session++) { /* each can be read alone */
+        sequence = session % 2 ? 7 : 0;
         hb_session *s = raw_begin(HB_SESSION_SHAPES);
         for (size_t i = 0; i < HB_ARRAY_LEN(calls); i++)
             tell("op", calls[i].input, 1);
@@ -43,19 +54,28 @@ static void inputs_that_are_the_last_ones_take_a_word(void **state)
     }
 }
 
+/* There are places for 256 names and callers, by a hash: few of these meet. */
 static void each_name_has_its_own(void **state)
 {
-    const hb_input a = HB_INT(1), b = HB_INT(2);
-    const size_t whole = hb_inputs_words(&a, 1, 1000);
+    enum { NAMES = 16 };
+    size_t whole = 0, again = 0;
+    char name[16];
     (void)state;
+    sequence = 0;
     hb_session *s = raw_begin(HB_SESSION_SHAPES);
-    for (int i = 0; i < 2; i++) {
-        tell("one", &a, 1);
-        tell("another", &b, 1);
+    for (int i = 0; i < 2 * NAMES; i++) {
+        const hb_input input = HB_INT(i % NAMES);
+        whole = hb_inputs_words(&input, 1, 1000);
+        snprintf(name, sizeof name, "op %d", i % NAMES);
+        tell(name, &input, 1);
     }
     raw_end(s);
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(words_of(i), i < 2 ? whole : 1);
+    assert_int_equal(raw_count, 2 * NAMES);
+    for (size_t i = 0; i < NAMES; i++) {
+        assert_int_equal(words_of(i), whole);
+        again += words_of(NAMES + i) == 1;
+    }
+    assert_true(whole > 1 && again >= NAMES / 2);
 }
 
 static void those_of_128_words_are_told_again_and_no_longer_ones(void **state)
@@ -69,6 +89,7 @@ static void those_of_128_words_are_told_again_and_no_longer_ones(void **state)
     for (list.count = 1; list.count < MOST && words <= HB_INPUTS_TOLD_AGAIN; list.count++) {
         words = hb_inputs_words(&list, 1, 1000);
         values[0] = list.count; /* others than before */
+        sequence = list.count % 2;
         hb_session *s = raw_begin(HB_SESSION_SHAPES);
         tell("list", &list, 1);
         tell("list", &list, 1);
