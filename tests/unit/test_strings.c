@@ -307,14 +307,34 @@ static void names_are_taken_in_while_something_is_recorded(void **state)
     assert_true(raw_lost.strings_full == 0 && raw_lost.too_big == 0);
 }
 
+/* As from a signal handler: what it interrupted may hold the lock. Known names take none. */
+static void who_interrupts_a_recording_call_brings_no_new_names(void **state)
+{
+    (void)state;
+    hb_session *session = raw_begin(0);
+    uint32_t known = hb_record_name("known before it", HB_FRAME);
+    hb_thread *t = hb_thread_begin_at(HB_FRAME);
+    assert_non_null(t);
+    uint64_t before = end_of_table();
+    const char *inner = (const char *)HB_FRAME - 64; /* the handler's frame lies below */
+    assert_int_equal(hb_record_name("known before it", inner), known);
+    assert_int_equal(hb_record_name("unknown before it", inner), HB_STRING_DROPPED);
+    assert_int_equal(end_of_table(), before);
+    hb_thread_leave(t);
+    assert_int_not_equal(hb_record_name("unknown before it", HB_FRAME), HB_STRING_DROPPED);
+    raw_end(session);
+    assert_int_equal(raw_lost.reentrant, 1);
+    assert_int_equal(raw_lost.strings_full, 1);
+}
+
 /* ---- when it is full ---- */
 
-/* Of a limited address space it has a sixteenth, as a power of two. What has no room there is
- * dropped, whatever is known stays, and what is smaller may still fit. */
+/* Of a limited address space it has a sixteenth, if that is a power of two. What has no room there
+ * is dropped, whatever is known stays, and what is smaller may still fit. */
 static int full_table(void)
 {
     enum { SIZE = 1001, ENTRY = 1016, ROOM = 16 << 20 };
-    struct rlimit little = {400 << 20, 400 << 20};
+    struct rlimit little = {16 * ROOM, 16 * ROOM};
     static char name[SIZE + 1];
     static hb_site site = {.name = "a name that is somewhat long"};
     const hb_comm_pending pending = {&site, 5};
@@ -322,6 +342,7 @@ static int full_table(void)
     const hb_clock_point point = {1, 2, 3};
     const hb_clock_told clock = {.struct_size = sizeof clock, .points = &point, .num_points = 1};
     CHECK(setrlimit(RLIMIT_AS, &little) == 0 && hb_record_init() == HB_OK);
+    raw_reopen((uint64_t)8 << 20);
     hb_session *session = raw_begin(0);
     memset(name, 'x', SIZE);
     uint32_t last, count = 0;
@@ -374,6 +395,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(steps_of_other_numbers_are_in_the_table),
         cmocka_unit_test(long_names_are_cut_between_characters_and_counted),
         cmocka_unit_test(names_are_taken_in_while_something_is_recorded),
+        cmocka_unit_test(who_interrupts_a_recording_call_brings_no_new_names),
         cmocka_unit_test(what_finds_no_room_is_dropped_and_counted),
     };
     if (argc > 1 && is_program(argv, programs, HB_ARRAY_LEN(programs), &status)) return status;
