@@ -327,6 +327,35 @@ static void sites_give_their_names(void **state)
     assert_int_equal(comm_of(0).in_group, 0);
 }
 
+/* ---- stacks ---- */
+
+static uint64_t returns_to;
+
+__attribute__((noinline)) static void begin_in_here(hb_site *site)
+{
+    returns_to = (uint64_t)(uintptr_t)__builtin_return_address(0);
+    hb_scope scope = site ? hb_comm_begin_site(site, NULL) : hb_comm_begin("it", NULL);
+    hb_comm_end(&scope, NULL);
+    __asm__ volatile("");
+}
+
+static void stacks_begin_where_it_was_called(void **state)
+{
+    static hb_site site = {.name = "a site's"};
+    (void)state;
+    for (int by_site = 0; by_site < 2; by_site++) {
+        uint64_t stack[3]; /* how many frames there are, and the innermost ones */
+        hb_session *session = raw_begin(HB_SESSION_STACK);
+        begin_in_here(by_site ? &site : NULL);
+        raw_end(session);
+        const raw_record *r = raw_nth(HB_RECORD_OP, 0);
+        assert_int_equal(r->head.flags, HB_RECORD_COMM | HB_RECORD_STACK);
+        memcpy(stack, r->bytes + sizeof r->head, sizeof stack);
+        assert_true(stack[0] >= 2);
+        assert_true(stack[1] != returns_to && stack[2] == returns_to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +370,7 @@ int main(void)
         cmocka_unit_test(what_is_known_at_its_end_takes_the_place_of_what_was),
         cmocka_unit_test(infos_without_an_arrow_have_none),
         cmocka_unit_test(sites_give_their_names),
+        cmocka_unit_test(stacks_begin_where_it_was_called),
         cmocka_unit_test(there_are_65535_groups),
     };
     return cmocka_run_group_tests(tests, NULL, raw_close);
