@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Recording calls that a thread does not leave: what its next call makes of them, and how others
+ * wait for them, or do so no longer.
+ */
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include "forks_with_threads.h"
+#include "program.h"
+#include "still_spool.h"
+
+/* ---- in place of the kernel ---- */
+
+static struct {
+    uint64_t slept_us, sleeps; /* by the library's threads that have to wait: none is slept */
+    void (*at_sleep)(void);
+    long barriers;
+    bool no_barriers;
+} kernel;
+
+static long note_sleep(const struct timespec *t)
+{
+    kernel.sleeps++;
+    kernel.slept_us += (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_nsec / 1000;
+    if (kernel.at_sleep) kernel.at_sleep();
+    return 0;
+}
+
+static long barrier(int command)
+{
+    if (kernel.no_barriers) return -1;
+    kernel.barriers += command == 1 << 3; /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */
+    return 0;
+}
+
+static bool counts_sleeps; /* in this thread's tests only: others sleep as they like */
+static pthread_t who_counts;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+__attribute__((no_sanitize("address"))) long __wrap_syscall(long number, ...)
+{
+    long a[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(list, long);
+    va_end(list);
+    bool own = counts_sleeps && pthread_equal(who_counts, pthread_self());
+    if (number == SYS_nanosleep && own) return note_sleep((const struct timespec *)a[0]);
+    if (number == SYS_membarrier && (own || kernel.no_barriers)) return barrier((int)a[0]);
+    return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static void count_sleeps(void (*at_sleep)(void))
+{
+    memset(&kernel, 0, sizeof kernel);
+    kernel.at_sleep = at_sleep;
+    who_counts = pthread_self();
+    counts_sleeps = true;
+}
+
+/* ---- helpers ---- */
+
+static hb_spool *spool;
+static hb_session *session;
+
+static int begin(void **state)
+{
+    if (make_dir(state)) return -1;
+    spool = still_spool(dir, 16 << 20);
+    session = begin_in(spool, HB_SESSION_SHAPES);
+    for (int i = 0; i < HB_LOST_CAUSES; i++)
+        (void)hb_threads_take_lost((enum hb_lost_cause)i);
+    return 0;
+}
+
+static int end(void **state)
+{
+    counts_sleeps = false;
+    end_in_spool(spool, session);
+    close_still_spool(spool);
+    return remove_dir(state);
+}
+
+#define IN_SESSION(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+enum { FRAME = 0x5000, BELOW = FRAME - 1, ABOVE = FRAME + 1 };
+
+static const void *at(uintptr_t frame)
+{
+    return (const void *)frame;
+}
+
+static int state_of(const hb_thread *t)
+{
+    return atomic_load(&t->state);
+}
+
+static bool is_in_call(const hb_thread *t)
+{
+    return atomic_load(&t->busy) & 1;
+}
+
+static uint64_t lost(enum hb_lost_cause cause)
+{
+    return hb_session_lost_of(session, cause);
+}
+
+static hb_thread *enter_and_record(void)
+{
+    hb_thread *t = hb_record_enter_at(at(FRAME));
+    hb_record *r = hb_record_reserve(t, sizeof *r);
+    hb_record_head(r, HB_RECORD_SCALAR, 0, HB_STRING_UNNAMED, sizeof *r);
+    hb_record_commit(t, r);
+    return t;
+}
+
+static void enter(worker *w)
+{
+    (void)w;
+    enter_and_record();
+}
+
+static void enter_no_session(worker *w)
+{
+    hb_thread *t = hb_thread_begin_at(at(FRAME));
+    hb_thread_set_epoch(t, 0);
+    (void)w;
+}
+
+static void leave(worker *w)
+{
+    hb_thread_leave(w->state);
+}
+
+static void leave_and_enter(worker *w)
+{
+    hb_thread_leave(w->state);
+    hb_thread_begin_at(at(FRAME));
+}
+
+static int count_states(void)
+{
+    int n = 0;
+    for (const hb_thread *t = hb_threads_first(); t; t = t->next)
+        n++;
+    return n;
+}
+
+/* By threads that begin until one finds none: then all that were free have somebody. */
+static bool is_taken_by_a_new_thread(const hb_thread *state)
+{
+    enum { MOST = 100 };
+    static worker takers[MOST];
+    int n = 0, before = count_states();
+    while (count_states() == before && n < MOST)
+        start_worker(&takers[n++]);
+    assert_int_equal(count_states(), before + 1);
+    bool taken = state_of(state) == HB_THREAD_LIVES;
+    while (n-- > 0)
+        end_worker(&takers[n]);
+    return taken;
+}
+
+/* ---- the next call of the same thread ---- */
+
+static void a_call_below_another_is_a_signal_handlers(void **state)
+{
+    (void)state;
+    hb_thread *t = enter_and_record();
+    assert_null(hb_thread_begin_at(at(BELOW)));
+    assert_int_equal(lost(HB_LOST_REENTRANT), 1);
+    assert_int_equal(lost(HB_LOST_INTERRUPTED), 0);
+    assert_ptr_equal(hb_thread_tls, t);
+    hb_thread_leave(t);
+    assert_true(t->frame == HB_NO_FRAME);
+}
+
+static void assert_goes_on(const hb_thread *old, const hb_thread *t)
+{
+    assert_int_equal(t->number, old->number);
+    assert_int_equal(t->tid, old->tid);
+    assert_string_equal(t->name, "its own name");
+    assert_memory_equal(t->system_name, old->system_name, sizeof t->system_name);
+    assert_int_equal(t->epoch, session->number);
+    assert_ptr_equal(t->session, session);
+    assert_ptr_equal(t->spool, spool);
+    assert_int_equal(t->spool_serial, spool->serial);
+    assert_int_equal(t->flags, HB_SESSION_SHAPES);
+    assert_int_equal(t->sequence, old->sequence + 1);
+    assert_null(t->chunk);
+    assert_true(t->pos == t->end);
+}
+
+/* After a longjmp() out of it, from the same function or one that called it. */
+static void go_on_from(uintptr_t frame)
+{
+    char calls[2];
+    hb_thread_name("its own name");
+    hb_scope scope = hb_record_function("open all along");
+    hb_thread *old = enter_and_record();
+    const hb_chunk *chunk = old->chunk;
+    uint64_t before = lost(HB_LOST_INTERRUPTED);
+    old->calls = &calls[0];
+    old->call = &calls[1];
+    hb_thread *t = hb_thread_begin_at(at(frame));
+    assert_non_null(t);
+    assert_ptr_not_equal(t, old);
+    assert_ptr_equal(hb_thread_tls, t);
+    assert_true(is_in_call(t) && state_of(t) == HB_THREAD_LIVES);
+    assert_true(t->frame == frame);
+    assert_goes_on(old, t);
+    assert_true(t->calls == &calls[0] && !old->calls);
+    assert_true(t->call == &calls[1] && !old->call);
+    assert_int_equal(t->depth, 1);
+    assert_ptr_equal(t->open[0].record, scope.record);
+    assert_int_equal(lost(HB_LOST_INTERRUPTED), before + 1);
+    assert_int_equal(state_of(old), HB_THREAD_GONE);
+    assert_int_equal(atomic_load(&old->silent), atomic_load(&old->busy));
+    assert_int_equal(state_of_chunk(spool, chunk), HB_CHUNK_FULL);
+    t->calls = t->call = NULL;
+    hb_thread_leave(t);
+    const hb_record *record = scope.record;
+    hb_scope_end(&scope);
+    assert_in_range(record->end, record->start, HB_END_TICKS);
+    assert_false(hb_threads_hold(spool));
+    assert_false(is_taken_by_a_new_thread(old));
+    hb_thread_leave(old); /* it was on another stack */
+    assert_true(is_taken_by_a_new_thread(old));
+}
+
+static void a_call_at_the_frame_of_another_or_above_finds_it_gone(void **state)
+{
+    (void)state;
+    go_on_from(FRAME);
+    go_on_from(ABOVE);
+}
+
+static hb_thread *begun_by_handler;
+
+static void begin_above(int number)
+{
+    (void)number;
+    begun_by_handler = hb_thread_begin_at(at(ABOVE));
+}
+
+/* Frames there lie anywhere. */
+static void a_call_on_an_alternate_stack_is_a_signal_handlers(void **state)
+{
+    (void)state;
+    enum { ROOM = 1 << 18 };
+    stack_t stack = {.ss_sp = malloc(ROOM), .ss_size = ROOM}, none = {.ss_flags = SS_DISABLE};
+    assert_int_equal(sigaltstack(&stack, NULL), 0);
+    hb_thread *t = enter_and_record();
+    for (int own = 0; own < 2; own++) {
+        const struct sigaction action = {.sa_handler = begin_above,
+                                         .sa_flags = own ? 0 : SA_ONSTACK};
+        assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+        raise(SIGUSR1);
+        assert_int_equal(begun_by_handler != NULL, own);
+        assert_int_equal(lost(HB_LOST_REENTRANT), 1);
+        assert_int_equal(lost(HB_LOST_INTERRUPTED), own);
+    }
+    assert_int_equal(state_of(t), HB_THREAD_GONE);
+    hb_thread_leave(begun_by_handler);
+    assert_int_equal(sigaltstack(&none, NULL), 0);
+    free(stack.ss_sp);
+}
+
+/* ---- threads that stand still ---- */
+
+static void begin_below(worker *w)
+{
+    hb_thread *t = hb_thread_begin_at(at(BELOW));
+    (void)w;
+    CHECK(t && t == hb_thread_tls);
+    hb_thread_leave(t);
+}
+
+/* For a tenth of a second, once: what it has lost is counted once. */
+static void who_does_not_leave_is_not_waited_for_any_more(void **state)
+{
+    (void)state;
+    worker w;
+    start_worker(&w);
+    do_on(&w, enter);
+    count_sleeps(NULL);
+    assert_false(hb_threads_settle(session->number));
+    assert_in_range(kernel.slept_us, 100000, 104999);
+    assert_in_range(kernel.sleeps, 20, 40); /* longer ones from time to time */
+    uint64_t sleeps = kernel.sleeps;
+    assert_false(hb_threads_settle(session->number));
+    assert_int_equal(kernel.sleeps, sleeps);
+    assert_int_equal(hb_threads_take_lost(HB_LOST_INTERRUPTED), 1);
+    hb_thread *old = w.state;
+    const hb_chunk *chunk = old->chunk;
+    do_on(&w, begin_below);
+    assert_ptr_not_equal(w.state, old);
+    assert_int_equal(w.state->number, old->number);
+    assert_int_equal(state_of(old), HB_THREAD_LEFT);
+    assert_in_range(state_of_chunk(spool, chunk), HB_CHUNK_TAKEN, UINT32_MAX);
+    assert_int_equal(lost(HB_LOST_INTERRUPTED), 0);
+    assert_true(hb_threads_hold(spool));
+    assert_false(is_taken_by_a_new_thread(old));
+    hb_thread_leave(old);
+    assert_false(hb_threads_hold(spool));
+    assert_true(is_taken_by_a_new_thread(old));
+    end_worker(&w);
+    assert_int_equal(state_of(w.state), HB_THREAD_DEAD); /* the thread's end is told of this one */
+}
+
+static void look_whether_it_holds(worker *w)
+{
+    (void)w;
+    CHECK(!hb_threads_hold(spool));
+}
+
+static void a_spool_is_held_by_others_that_live_and_are_silent(void **state)
+{
+    (void)state;
+    hb_spool *other = still_spool(NULL, 1 << 20);
+    worker w;
+    start_worker(&w);
+    do_on(&w, enter);
+    assert_false(hb_threads_hold(spool)); /* it is waited for */
+    atomic_store(&w.state->silent, atomic_load(&w.state->busy));
+    assert_true(hb_threads_hold(spool));
+    assert_false(hb_threads_hold(other));
+    do_on(&w, look_whether_it_holds);
+    int64_t tid = w.state->tid;
+    w.state->tid = INT32_MAX; /* no thread has that */
+    assert_false(hb_threads_hold(spool));
+    w.state->tid = tid;
+    assert_true(hb_spool_close(other, false));
+    do_on(&w, leave);
+    atomic_store(&w.state->silent, atomic_load(&w.state->busy));
+    assert_false(hb_threads_hold(spool)); /* between calls */
+    end_worker(&w);
+    free(other);
+}
+
+static worker sleeper;
+
+static void let_it_leave(void)
+{
+    if (kernel.sleeps == 3) do_on(&sleeper, leave);
+}
+
+static void let_it_leave_and_enter(void)
+{
+    if (kernel.sleeps == 3) do_on(&sleeper, leave_and_enter);
+}
+
+static void a_thread_that_leaves_in_time_has_lost_nothing(void **state)
+{
+    (void)state;
+    start_worker(&sleeper);
+    for (int i = 0; i < 4; i++) {
+        if (!is_in_call(sleeper.state)) do_on(&sleeper, enter);
+        count_sleeps(i % 2 ? let_it_leave_and_enter : let_it_leave);
+        if (i < 2)
+            assert_true(hb_threads_settle(session->number));
+        else
+            hb_threads_pass(1000000);
+        assert_int_equal(kernel.sleeps, 3);
+        assert_int_equal(is_in_call(sleeper.state), i % 2);
+    }
+    do_on(&sleeper, leave);
+    end_worker(&sleeper);
+    assert_int_equal(hb_threads_take_lost(HB_LOST_INTERRUPTED), 0);
+}
+
+/* What another session lacks is counted, too. */
+static void only_calls_of_the_session_or_of_none_hold_it(void **state)
+{
+    (void)state;
+    worker w;
+    start_worker(&w);
+    count_sleeps(NULL);
+    assert_true(hb_threads_settle(session->number));
+    assert_int_equal(kernel.sleeps, 0);
+    do_on(&w, enter);
+    assert_true(hb_threads_settle(session->number + 1));
+    assert_int_equal(hb_threads_take_lost(HB_LOST_INTERRUPTED), 1);
+    assert_false(hb_threads_settle(session->number));
+    do_on(&w, leave);
+    do_on(&w, enter_no_session);
+    assert_false(hb_threads_settle(session->number));
+    do_on(&w, leave);
+    end_worker(&w);
+}
+
+static void neither_the_own_call_nor_one_that_is_gone_is_waited_for(void **state)
+{
+    (void)state;
+    hb_thread *old = enter_and_record(), *t = hb_thread_begin_at(at(ABOVE));
+    atomic_store(&old->silent, 0);
+    count_sleeps(NULL);
+    assert_true(hb_threads_settle(session->number));
+    hb_threads_pass(1000);
+    assert_int_equal(kernel.sleeps, 0);
+    hb_thread_leave(t);
+}
+
+static void passing_takes_no_longer_than_its_patience(void **state)
+{
+    (void)state;
+    worker w[2];
+    for (int i = 0; i < 2; i++) {
+        start_worker(&w[i]);
+        do_on(&w[i], enter);
+    }
+    count_sleeps(NULL);
+    hb_threads_pass(1000); /* in all */
+    assert_int_equal(kernel.sleeps, 50);
+    assert_int_equal(kernel.slept_us, 1000);
+    for (int i = 0; i < 2; i++) {
+        assert_int_not_equal(atomic_load(&w[i].state->silent), atomic_load(&w[i].state->busy));
+        atomic_store(&w[i].state->silent, atomic_load(&w[i].state->busy));
+    }
+    hb_threads_pass(1000);
+    assert_int_equal(kernel.sleeps, 50);
+    for (int i = 0; i < 2; i++) {
+        do_on(&w[i], leave);
+        end_worker(&w[i]);
+    }
+    hb_threads_pass(1000);
+    assert_int_equal(kernel.sleeps, 50);
+}
+
+/* ---- barriers ---- */
+
+static void who_waits_puts_a_barrier_into_all_threads(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it has none */
+#endif
+    if (hb_heavy_fence) skip(); /* nor has an old kernel */
+    count_sleeps(NULL);
+    hb_threads_pass(1000);
+    assert_int_equal(kernel.barriers, 1);
+    assert_true(hb_threads_settle(session->number));
+    assert_int_equal(kernel.barriers, 2);
+}
+
+/* Then each recording call has one, and all of them go the long way. */
+static int record_without_barriers(void)
+{
+    const hb_input input = {.kind = HB_INPUT_INT};
+    const hb_op_info info = {.inputs = &input, .num_inputs = 1};
+    count_sleeps(NULL);
+    kernel.no_barriers = true;
+    spool = still_spool(dir, 16 << 20);
+    session = begin_in(spool, 0);
+    CHECK(hb_heavy_fence && !hb_enters_quickly());
+    hb_scope scope = hb_record_function("scope"), op = hb_op("op", &info);
+    const hb_record *records[] = {scope.record, op.record};
+    CHECK(records[0]->end == 0 && records[1]->end == 0);
+    hb_scope_end(&op);
+    hb_scope_end(&scope);
+    CHECK(records[0]->end >= records[1]->end && records[1]->end > 0);
+    kernel.no_barriers = false;
+    CHECK(hb_threads_settle(session->number));
+    CHECK(kernel.barriers == 0);
+    end_in_spool(spool, session);
+    close_still_spool(spool);
+    return 0;
+}
+
+static void kernels_without_barriers_are_recorded_on(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(record_without_barriers), 0);
+}
+
+/* ---- fork ---- */
+
+static int look_in_child(const worker *w, const hb_thread *t)
+{
+    if (hb_thread_tls != t || !is_in_call(t) || state_of(t) != HB_THREAD_LIVES) return 1;
+    if (t->tid != gettid() || t->epoch != 0) return 2;
+    if (state_of(w[0].state) != HB_THREAD_DEAD || is_in_call(w[0].state)) return 3;
+    if (state_of(w[1].state) != HB_THREAD_DEAD || is_in_call(w[1].state)) return 4;
+    return w[0].state->epoch || w[1].state->epoch ? 5 : 0;
+}
+
+/* One of them in a call, the other between calls, and the one that forks in one, which goes on. */
+static void in_a_child_only_the_thread_that_forked_lives(void **state)
+{
+    (void)state;
+    worker w[2];
+    start_worker(&w[0]);
+    start_worker(&w[1]);
+    do_on(&w[0], enter);
+    do_on(&w[1], enter);
+    do_on(&w[1], leave);
+    uint32_t busy[2] = {atomic_load(&w[0].state->busy), atomic_load(&w[1].state->busy)};
+    hb_thread *t = enter_and_record();
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool same = atomic_load(&w[0].state->busy) == busy[0] + 1 &&
+                    atomic_load(&w[1].state->busy) == busy[1];
+        _exit(same ? look_in_child(w, t) : 6);
+    }
+    wait_for_success(pid);
+    hb_thread_leave(t);
+    do_on(&w[0], leave);
+    end_worker(&w[0]);
+    end_worker(&w[1]);
+}
+
+int main(int argc, char **argv)
+{
+    static const program programs[] = {PROGRAM(record_without_barriers)};
+    int status;
+    if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))
+        return status;
+    const struct CMUnitTest tests[] = {
+        IN_SESSION(a_call_below_another_is_a_signal_handlers),
+        IN_SESSION(a_call_at_the_frame_of_another_or_above_finds_it_gone),
+        IN_SESSION(a_call_on_an_alternate_stack_is_a_signal_handlers),
+        IN_SESSION(who_does_not_leave_is_not_waited_for_any_more),
+        IN_SESSION(a_spool_is_held_by_others_that_live_and_are_silent),
+        IN_SESSION(a_thread_that_leaves_in_time_has_lost_nothing),
+        IN_SESSION(only_calls_of_the_session_or_of_none_hold_it),
+        IN_SESSION(neither_the_own_call_nor_one_that_is_gone_is_waited_for),
+        IN_SESSION(passing_takes_no_longer_than_its_patience),
+        IN_SESSION(who_waits_puts_a_barrier_into_all_threads),
+        IN_DIR(kernels_without_barriers_are_recorded_on),
+        IN_SESSION(in_a_child_only_the_thread_that_forked_lives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

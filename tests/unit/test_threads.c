@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A thread's recording state: what it loses, whose it is when the thread has ended, its name.
+ */
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "forks_with_threads.h"
+#include "program.h"
+#include "still_spool.h"
+
+/* ---- helpers ---- */
+
+static hb_spool *spool;
+static hb_session *session;
+
+static int begin(void **state)
+{
+    if (make_dir(state)) return -1;
+    spool = still_spool(dir, 16 << 20);
+    session = begin_in(spool, 0);
+    for (int i = 0; i < HB_LOST_CAUSES; i++)
+        (void)hb_threads_take_lost((enum hb_lost_cause)i);
+    return 0;
+}
+
+static int end(void **state)
+{
+    end_in_spool(spool, session);
+    close_still_spool(spool);
+    return remove_dir(state);
+}
+
+#define IN_SESSION(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+static int state_of(const hb_thread *t)
+{
+    return atomic_load(&t->state);
+}
+
+static bool is_in_call(const hb_thread *t)
+{
+    return atomic_load(&t->busy) & 1;
+}
+
+static uint64_t lost(enum hb_lost_cause cause)
+{
+    return hb_session_lost_of(session, cause);
+}
+
+static const void *frame_at(uintptr_t at)
+{
+    return (const void *)at;
+}
+
+static void enter(worker *w)
+{
+    w->state = hb_record_enter_at(frame_at(0x5000));
+}
+
+static void end_here(worker *w)
+{
+    (void)w;
+    pthread_exit(NULL);
+}
+
+static int count_states(void)
+{
+    int n = 0;
+    for (const hb_thread *t = hb_threads_first(); t; t = t->next)
+        n++;
+    return n;
+}
+
+/* Threads until none finds a state of another that is gone: then all such are taken. */
+enum { MOST_WORKERS = 100 };
+static worker takers[MOST_WORKERS];
+
+static void take_all_free_states(void)
+{
+    int n = 0, before = count_states();
+    while (count_states() == before && n < MOST_WORKERS)
+        start_worker(&takers[n++]);
+    assert_int_equal(count_states(), before + 1);
+    while (n-- > 0)
+        end_worker(&takers[n]);
+}
+
+/* ---- losses ---- */
+
+/* There a crash leaves them; other ones wait for who asks. */
+static void what_a_call_loses_is_its_sessions_at_once(void **state)
+{
+    (void)state;
+    hb_lost_add(HB_LOST_TOO_BIG);
+    assert_int_equal(lost(HB_LOST_TOO_BIG), 0);
+    assert_int_equal(hb_threads_take_lost(HB_LOST_TOO_BIG), 1);
+    assert_int_equal(hb_threads_take_lost(HB_LOST_TOO_BIG), 0);
+    hb_thread *t = hb_record_enter();
+    hb_lost_add(HB_LOST_TOO_BIG);
+    hb_lost_add(HB_LOST_TOO_BIG);
+    assert_int_equal(lost(HB_LOST_TOO_BIG), 2);
+    hb_session_stop(session);
+    hb_lost_add(HB_LOST_TOO_BIG);
+    assert_int_equal(lost(HB_LOST_TOO_BIG), 2);
+    hb_thread_leave(t);
+    assert_int_equal(hb_threads_take_lost(HB_LOST_TOO_BIG), 1);
+    assert_int_equal(hb_threads_take_lost(HB_LOST_MEMORY), 0);
+}
+
+static void without_a_session_losses_are_kept_for_the_next(void **state)
+{
+    (void)state;
+    hb_session_end(session);
+    worker w;
+    start_worker(&w);
+    end_worker(&w);
+    hb_thread *t = hb_thread_begin();
+    t->epoch = 0;
+    hb_lost_add(HB_LOST_TOO_BIG);
+    hb_thread_leave(t);
+    hb_session *next = begin_in(spool, 0);
+    hb_session_count_early(next);
+    assert_int_equal(hb_session_lost_of(next, HB_LOST_TOO_BIG), 1);
+    end_in_spool(spool, next);
+}
+
+/* ---- the end of a thread ---- */
+
+static pthread_key_t later;
+static int recorded, forgotten;
+
+/* TSan lets go of a thread before the fourth round. */
+static void record_in_destructor(void *arg)
+{
+    intptr_t round = (intptr_t)arg;
+    hb_scope scope = hb_record_function("in a destructor");
+    recorded += scope.record != NULL;
+    forgotten += hb_thread_tls == NULL;
+    hb_scope_end(&scope);
+    if (round < 3) pthread_setspecific(later, (void *)(round + 1));
+}
+
+static void ask_for_destructor(worker *w)
+{
+    (void)w;
+    record_one();
+    pthread_setspecific(later, (void *)1);
+}
+
+/* Those of other libraries may record after hipboard's own, in each round but the last; twice,
+ * since the second thread has the first one's state. */
+static void destructors_may_record_in_two_rounds(void **state)
+{
+    (void)state;
+    assert_int_equal(pthread_key_create(&later, record_in_destructor), 0);
+    take_all_free_states();
+    int before = count_states();
+    for (int i = 1; i <= 2; i++) {
+        worker w;
+        start_worker(&w);
+        do_on(&w, ask_for_destructor);
+        end_worker(&w);
+        assert_int_equal(recorded, 2 * i);
+        assert_int_equal(forgotten, i);
+        assert_int_equal(state_of(w.state), HB_THREAD_DEAD);
+        assert_int_equal(hb_threads_take_lost(HB_LOST_MEMORY), 1);
+    }
+    assert_int_equal(count_states(), before);
+    pthread_key_delete(later);
+}
+
+/* Unless it was given up before: then that was counted. */
+static void a_call_that_a_threads_end_interrupts_is_lost(void **state)
+{
+    (void)state;
+    for (int silent = 0; silent < 2; silent++) {
+        worker w;
+        start_worker(&w);
+        do_on(&w, enter);
+        if (silent) atomic_store(&w.state->silent, atomic_load(&w.state->busy));
+        end_worker_by(&w, end_here);
+        assert_int_equal(lost(HB_LOST_INTERRUPTED), 1);
+        assert_int_equal(state_of(w.state), HB_THREAD_DEAD);
+        assert_false(is_in_call(w.state));
+    }
+    assert_int_equal(hb_threads_take_lost(HB_LOST_INTERRUPTED), 0);
+}
+
+static void soil(hb_thread *t)
+{
+    static char somewhere[8];
+    t->epoch = 77;
+    t->frame = 5;
+    t->pos = t->end = somewhere;
+    t->former = (hb_chunk *)(void *)somewhere;
+    t->depth = 3;
+    t->sequence = 4;
+    t->call = somewhere;
+    t->ends = 2;
+    strcpy(t->name, "an old name");
+}
+
+static void keep_state(worker *w)
+{
+    w->state = hb_thread_create();
+    hb_thread *t = w->state;
+    CHECK(t->tid == gettid());
+}
+
+static void a_state_that_is_used_again_has_nothing_of_the_thread_before(void **state)
+{
+    (void)state;
+    worker first, w = {.state = NULL};
+    start_worker(&first);
+    uint32_t number = first.state->number;
+    end_worker(&first);
+    for (hb_thread *t = hb_threads_first(); t; t = t->next)
+        if (state_of(t) == HB_THREAD_DEAD) soil(t);
+    int before = count_states();
+    sem_init(&w.told, 0, 0);
+    sem_init(&w.done, 0, 0);
+    assert_int_equal(pthread_create(&w.thread, NULL, work_as_told, &w), 0);
+    do_on(&w, keep_state);
+    const hb_thread *t = w.state;
+    assert_int_equal(count_states(), before);
+    assert_int_equal(state_of(t), HB_THREAD_LIVES);
+    assert_int_equal(t->number, number + 1);
+    assert_true(t->epoch == 0 && t->depth == 0 && t->sequence == 0 && t->ends == 0);
+    assert_true(!t->pos && !t->end && !t->former && !t->call);
+    assert_true(t->frame == HB_NO_FRAME);
+    assert_string_equal(t->name, "");
+    end_worker(&w);
+}
+
+static void threads_have_numbers_of_their_own(void **state)
+{
+    (void)state;
+    worker a, b;
+    start_worker(&a);
+    start_worker(&b);
+    assert_int_equal(b.state->number, a.state->number + 1);
+    assert_int_equal(hb_thread_number(), hb_thread_self()->number);
+    assert_int_not_equal(hb_thread_number(), a.state->number);
+    end_worker(&a);
+    end_worker(&b);
+}
+
+/* ---- names ---- */
+
+static const char *name_in_chunk(void)
+{
+    return hb_thread_tls->chunk->events.thread_name;
+}
+
+/* Also of what was recorded before, which is no session's any more when that has ended. */
+static void a_name_is_at_once_that_of_the_present_chunk(void **state)
+{
+    (void)state;
+    record_one();
+    hb_thread_name("the first");
+    assert_string_equal(name_in_chunk(), "the first");
+    hb_thread_name(NULL);
+    assert_string_equal(name_in_chunk(), "the first");
+    hb_session_end(session);
+    hb_thread_name("the second");
+    assert_string_equal(name_in_chunk(), "the first");
+    assert_string_equal(hb_thread_tls->name, "the second");
+    hb_session *next = begin_in(spool, 0);
+    record_one();
+    assert_string_equal(name_in_chunk(), "the second");
+    end_in_spool(spool, next);
+}
+
+static void a_long_name_is_cut_off(void **state)
+{
+    (void)state;
+    hb_thread_name("0123456789012345678901234567890123456789");
+    record_one();
+    assert_string_equal(hb_thread_tls->name, "0123456789012345678901234567890");
+    assert_string_equal(name_in_chunk(), hb_thread_tls->name);
+}
+
+static void no_name_is_given_within_a_call(void **state)
+{
+    (void)state;
+    hb_thread_name("before");
+    hb_thread *t = hb_record_enter();
+    hb_thread_name("within");
+    assert_string_equal(t->name, "before");
+    assert_int_equal(lost(HB_LOST_REENTRANT), 1);
+    hb_thread_leave(t);
+}
+
+static sigjmp_buf out;
+
+static void jump_out(int number)
+{
+    (void)number;
+    siglongjmp(out, 1);
+}
+
+/* Of a text that is not there, by a program that gets over it. */
+static void a_naming_that_was_jumped_out_of_is_gone(void **state)
+{
+    (void)state;
+    skip_under_thread_checks(); /* it is in strncpy() then */
+    struct sigaction jumps = {.sa_handler = jump_out}, before;
+    void *nothing = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(nothing != MAP_FAILED);
+    record_one();
+    assert_int_equal(sigaction(SIGSEGV, &jumps, &before), 0);
+    if (sigsetjmp(out, 1) == 0) hb_thread_name(nothing);
+    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    hb_scope scope = hb_record_function("after it");
+    assert_non_null(scope.record);
+    hb_scope_end(&scope);
+    assert_int_equal(lost(HB_LOST_INTERRUPTED), 1);
+    assert_int_equal(lost(HB_LOST_REENTRANT), 0);
+    munmap(nothing, 4096);
+}
+
+/* ---- exit ---- */
+
+static int exit_after(bool in_call)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", HB_NO_EVENT_FILE);
+    hb_profiler *prof = hb_profiler_create(&o);
+    CHECK(prof && hb_profiler_start(prof) == HB_OK);
+    record_one();
+    if (in_call) CHECK(hb_record_enter());
+    exit(0);
+}
+
+static int exit_between_calls(void)
+{
+    return exit_after(false);
+}
+
+static int exit_in_a_call(void)
+{
+    return exit_after(true);
+}
+
+/* It may be a signal handler's: nothing is done that the call might have been at. What was recorded
+ * is recovered. */
+static void an_exit_in_a_call_saves_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(exit_in_a_call), 0);
+    assert_int_equal(list_dir(dir, NULL, NULL, 0), 0);
+    assert_int_equal(hb_recover(dir, 0, NULL, NULL), HB_OK);
+    assert_int_equal(list_dir(dir, NULL, NULL, 0), 1);
+    assert_int_equal(run_program(exit_between_calls), 0);
+    assert_int_equal(list_dir(dir, NULL, NULL, 0), 2);
+}
+
+int main(int argc, char **argv)
+{
+    static const program programs[] = {PROGRAM(exit_between_calls), PROGRAM(exit_in_a_call)};
+    int status;
+    if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))
+        return status;
+    const struct CMUnitTest tests[] = {
+        IN_SESSION(what_a_call_loses_is_its_sessions_at_once),
+        IN_SESSION(without_a_session_losses_are_kept_for_the_next),
+        IN_SESSION(destructors_may_record_in_two_rounds),
+        IN_SESSION(a_call_that_a_threads_end_interrupts_is_lost),
+        IN_SESSION(a_state_that_is_used_again_has_nothing_of_the_thread_before),
+        IN_SESSION(threads_have_numbers_of_their_own),
+        IN_SESSION(a_name_is_at_once_that_of_the_present_chunk),
+        IN_SESSION(a_long_name_is_cut_off),
+        IN_SESSION(no_name_is_given_within_a_call),
+        IN_SESSION(a_naming_that_was_jumped_out_of_is_gone),
+        IN_DIR(an_exit_in_a_call_saves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
