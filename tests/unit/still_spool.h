@@ -37,7 +37,8 @@ static inline hb_session *begin_in(hb_spool *spool, uint32_t flags)
 
 static inline void end_in_spool(hb_spool *spool, hb_session *session)
 {
-    hb_session_end(session);
+    hb_session_stop(session);
+    hb_session_settle(spool, session);
     hb_session_release(spool, session);
 }
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recording calls that a thread does not leave: what its next call makes of them, and how others
- * wait for them, or do so no longer.
+ * How others wait for threads that are just recording, or do so no longer.
  */
-#include <signal.h>
 #include <sys/syscall.h>
 
 #include "forks_with_threads.h"
 #include "program.h"
-#include "still_spool.h"
+#include "thread_states.h"
 
 /* ---- in place of the kernel ---- */
 
@@ -71,8 +69,7 @@ static int begin(void **state)
     if (make_dir(state)) return -1;
     spool = still_spool(dir, 16 << 20);
     session = begin_in(spool, HB_SESSION_SHAPES);
-    for (int i = 0; i < HB_LOST_CAUSES; i++)
-        (void)hb_threads_take_lost((enum hb_lost_cause)i);
+    forget_losses();
     return 0;
 }
 
@@ -86,41 +83,9 @@ static int end(void **state)
 
 #define IN_SESSION(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-enum { FRAME = 0x5000, BELOW = FRAME - 1, ABOVE = FRAME + 1 };
-
-static const void *at(uintptr_t frame)
-{
-    return (const void *)frame;
-}
-
-static int state_of(const hb_thread *t)
-{
-    return atomic_load(&t->state);
-}
-
-static bool is_in_call(const hb_thread *t)
-{
-    return atomic_load(&t->busy) & 1;
-}
-
 static uint64_t lost(enum hb_lost_cause cause)
 {
     return hb_session_lost_of(session, cause);
-}
-
-static hb_thread *enter_and_record(void)
-{
-    hb_thread *t = hb_record_enter_at(at(FRAME));
-    hb_record *r = hb_record_reserve(t, sizeof *r);
-    hb_record_head(r, HB_RECORD_SCALAR, 0, HB_STRING_UNNAMED, sizeof *r);
-    hb_record_commit(t, r);
-    return t;
-}
-
-static void enter(worker *w)
-{
-    (void)w;
-    enter_and_record();
 }
 
 static void enter_no_session(worker *w)
@@ -130,143 +95,10 @@ static void enter_no_session(worker *w)
     (void)w;
 }
 
-static void leave(worker *w)
-{
-    hb_thread_leave(w->state);
-}
-
 static void leave_and_enter(worker *w)
 {
     hb_thread_leave(w->state);
     hb_thread_begin_at(at(FRAME));
-}
-
-static int count_states(void)
-{
-    int n = 0;
-    for (const hb_thread *t = hb_threads_first(); t; t = t->next)
-        n++;
-    return n;
-}
-
-/* By threads that begin until one finds none: then all that were free have somebody. */
-static bool is_taken_by_a_new_thread(const hb_thread *state)
-{
-    enum { MOST = 100 };
-    static worker takers[MOST];
-    int n = 0, before = count_states();
-    while (count_states() == before && n < MOST)
-        start_worker(&takers[n++]);
-    assert_int_equal(count_states(), before + 1);
-    bool taken = state_of(state) == HB_THREAD_LIVES;
-    while (n-- > 0)
-        end_worker(&takers[n]);
-    return taken;
-}
-
-/* ---- the next call of the same thread ---- */
-
-static void a_call_below_another_is_a_signal_handlers(void **state)
-{
-    (void)state;
-    hb_thread *t = enter_and_record();
-    assert_null(hb_thread_begin_at(at(BELOW)));
-    assert_int_equal(lost(HB_LOST_REENTRANT), 1);
-    assert_int_equal(lost(HB_LOST_INTERRUPTED), 0);
-    assert_ptr_equal(hb_thread_tls, t);
-    hb_thread_leave(t);
-    assert_true(t->frame == HB_NO_FRAME);
-}
-
-static void assert_goes_on(const hb_thread *old, const hb_thread *t)
-{
-    assert_int_equal(t->number, old->number);
-    assert_int_equal(t->tid, old->tid);
-    assert_string_equal(t->name, "its own name");
-    assert_memory_equal(t->system_name, old->system_name, sizeof t->system_name);
-    assert_int_equal(t->epoch, session->number);
-    assert_ptr_equal(t->session, session);
-    assert_ptr_equal(t->spool, spool);
-    assert_int_equal(t->spool_serial, spool->serial);
-    assert_int_equal(t->flags, HB_SESSION_SHAPES);
-    assert_int_equal(t->sequence, old->sequence + 1);
-    assert_null(t->chunk);
-    assert_true(t->pos == t->end);
-}
-
-/* After a longjmp() out of it, from the same function or one that called it. */
-static void go_on_from(uintptr_t frame)
-{
-    char calls[2];
-    hb_thread_name("its own name");
-    hb_scope scope = hb_record_function("open all along");
-    hb_thread *old = enter_and_record();
-    const hb_chunk *chunk = old->chunk;
-    uint64_t before = lost(HB_LOST_INTERRUPTED);
-    old->calls = &calls[0];
-    old->call = &calls[1];
-    hb_thread *t = hb_thread_begin_at(at(frame));
-    assert_non_null(t);
-    assert_ptr_not_equal(t, old);
-    assert_ptr_equal(hb_thread_tls, t);
-    assert_true(is_in_call(t) && state_of(t) == HB_THREAD_LIVES);
-    assert_true(t->frame == frame);
-    assert_goes_on(old, t);
-    assert_true(t->calls == &calls[0] && !old->calls);
-    assert_true(t->call == &calls[1] && !old->call);
-    assert_int_equal(t->depth, 1);
-    assert_ptr_equal(t->open[0].record, scope.record);
-    assert_int_equal(lost(HB_LOST_INTERRUPTED), before + 1);
-    assert_int_equal(state_of(old), HB_THREAD_GONE);
-    assert_int_equal(atomic_load(&old->silent), atomic_load(&old->busy));
-    assert_int_equal(state_of_chunk(spool, chunk), HB_CHUNK_FULL);
-    t->calls = t->call = NULL;
-    hb_thread_leave(t);
-    const hb_record *record = scope.record;
-    hb_scope_end(&scope);
-    assert_in_range(record->end, record->start, HB_END_TICKS);
-    assert_false(hb_threads_hold(spool));
-    assert_false(is_taken_by_a_new_thread(old));
-    hb_thread_leave(old); /* it was on another stack */
-    assert_true(is_taken_by_a_new_thread(old));
-}
-
-static void a_call_at_the_frame_of_another_or_above_finds_it_gone(void **state)
-{
-    (void)state;
-    go_on_from(FRAME);
-    go_on_from(ABOVE);
-}
-
-static hb_thread *begun_by_handler;
-
-static void begin_above(int number)
-{
-    (void)number;
-    begun_by_handler = hb_thread_begin_at(at(ABOVE));
-}
-
-/* Frames there lie anywhere. */
-static void a_call_on_an_alternate_stack_is_a_signal_handlers(void **state)
-{
-    (void)state;
-    enum { ROOM = 1 << 18 };
-    stack_t stack = {.ss_sp = malloc(ROOM), .ss_size = ROOM}, none = {.ss_flags = SS_DISABLE};
-    assert_int_equal(sigaltstack(&stack, NULL), 0);
-    hb_thread *t = enter_and_record();
-    for (int own = 0; own < 2; own++) {
-        const struct sigaction action = {.sa_handler = begin_above,
-                                         .sa_flags = own ? 0 : SA_ONSTACK};
-        assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-        raise(SIGUSR1);
-        assert_int_equal(begun_by_handler != NULL, own);
-        assert_int_equal(lost(HB_LOST_REENTRANT), 1);
-        assert_int_equal(lost(HB_LOST_INTERRUPTED), own);
-    }
-    assert_int_equal(state_of(t), HB_THREAD_GONE);
-    hb_thread_leave(begun_by_handler);
-    assert_int_equal(sigaltstack(&none, NULL), 0);
-    free(stack.ss_sp);
 }
 
 /* ---- threads that stand still ---- */
@@ -288,11 +120,10 @@ static void who_does_not_leave_is_not_waited_for_any_more(void **state)
     do_on(&w, enter);
     count_sleeps(NULL);
     assert_false(hb_threads_settle(session->number));
-    assert_in_range(kernel.slept_us, 100000, 104999);
-    assert_in_range(kernel.sleeps, 20, 40); /* longer ones from time to time */
-    uint64_t sleeps = kernel.sleeps;
+    assert_int_equal(kernel.sleeps, 8 + 19); /* of 20, 40 ... 2560 us, and then of 5 ms */
+    assert_int_equal(kernel.slept_us, 100100);
     assert_false(hb_threads_settle(session->number));
-    assert_int_equal(kernel.sleeps, sleeps);
+    assert_int_equal(kernel.sleeps, 8 + 19);
     assert_int_equal(hb_threads_take_lost(HB_LOST_INTERRUPTED), 1);
     hb_thread *old = w.state;
     const hb_chunk *chunk = old->chunk;
@@ -303,12 +134,30 @@ static void who_does_not_leave_is_not_waited_for_any_more(void **state)
     assert_in_range(state_of_chunk(spool, chunk), HB_CHUNK_TAKEN, UINT32_MAX);
     assert_int_equal(lost(HB_LOST_INTERRUPTED), 0);
     assert_true(hb_threads_hold(spool));
-    assert_false(is_taken_by_a_new_thread(old));
+    assert_false(is_taken_by_new_threads(old));
     hb_thread_leave(old);
     assert_false(hb_threads_hold(spool));
-    assert_true(is_taken_by_a_new_thread(old));
+    assert_true(is_taken_by_new_threads(old));
     end_worker(&w);
     assert_int_equal(state_of(w.state), HB_THREAD_DEAD); /* the thread's end is told of this one */
+}
+
+static void all_together_are_waited_for_no_longer(void **state)
+{
+    (void)state;
+    worker w[2];
+    for (int i = 0; i < 2; i++) {
+        start_worker(&w[i]);
+        do_on(&w[i], enter);
+    }
+    count_sleeps(NULL);
+    assert_false(hb_threads_settle(session->number));
+    assert_int_equal(kernel.slept_us, 100100);
+    assert_int_equal(hb_threads_take_lost(HB_LOST_INTERRUPTED), 2);
+    for (int i = 0; i < 2; i++) {
+        do_on(&w[i], leave);
+        end_worker(&w[i]);
+    }
 }
 
 static void look_whether_it_holds(worker *w)
@@ -438,7 +287,9 @@ static void who_waits_puts_a_barrier_into_all_threads(void **state)
 #ifdef __SANITIZE_THREAD__
     skip(); /* it has none */
 #endif
-    if (hb_heavy_fence) skip(); /* nor has an old kernel */
+    bool has = syscall(SYS_membarrier, 0, 0, 0) >> 3 & 1;
+    assert_int_equal(hb_heavy_fence, !has);
+    if (!has) skip(); /* nor has an old kernel */
     count_sleeps(NULL);
     hb_threads_pass(1000);
     assert_int_equal(kernel.barriers, 1);
@@ -519,10 +370,8 @@ int main(int argc, char **argv)
     if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))
         return status;
     const struct CMUnitTest tests[] = {
-        IN_SESSION(a_call_below_another_is_a_signal_handlers),
-        IN_SESSION(a_call_at_the_frame_of_another_or_above_finds_it_gone),
-        IN_SESSION(a_call_on_an_alternate_stack_is_a_signal_handlers),
         IN_SESSION(who_does_not_leave_is_not_waited_for_any_more),
+        IN_SESSION(all_together_are_waited_for_no_longer),
         IN_SESSION(a_spool_is_held_by_others_that_live_and_are_silent),
         IN_SESSION(a_thread_that_leaves_in_time_has_lost_nothing),
         IN_SESSION(only_calls_of_the_session_or_of_none_hold_it),

@@ -2,12 +2,36 @@
  *
  * A thread's recording state: what it loses, whose it is when the thread has ended, its name.
  */
+#include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
 
+#include "base/process.h"
 #include "forks_with_threads.h"
 #include "program.h"
-#include "still_spool.h"
+#include "thread_states.h"
+
+/* ---- in place of the C library ---- */
+
+static bool no_memory, no_key;
+static const void *within; /* a call while the thread gets its key's value: NULL, none */
+static hb_thread *begun_within;
+
+void *__real_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    if (no_memory && size == sizeof(hb_thread)) return MAP_FAILED;
+    return __real_mmap64(at, size, protection, flags, fd, offset);
+}
+
+int __real_pthread_setspecific(pthread_key_t key, const void *value);
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
+int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
+{
+    if (within) begun_within = hb_thread_begin_at(within);
+    return no_key ? ENOMEM : __real_pthread_setspecific(key, value);
+}
 
 /* ---- helpers ---- */
 
@@ -19,8 +43,7 @@ static int begin(void **state)
     if (make_dir(state)) return -1;
     spool = still_spool(dir, 16 << 20);
     session = begin_in(spool, 0);
-    for (int i = 0; i < HB_LOST_CAUSES; i++)
-        (void)hb_threads_take_lost((enum hb_lost_cause)i);
+    forget_losses();
     return 0;
 }
 
@@ -33,29 +56,9 @@ static int end(void **state)
 
 #define IN_SESSION(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-static int state_of(const hb_thread *t)
-{
-    return atomic_load(&t->state);
-}
-
-static bool is_in_call(const hb_thread *t)
-{
-    return atomic_load(&t->busy) & 1;
-}
-
 static uint64_t lost(enum hb_lost_cause cause)
 {
     return hb_session_lost_of(session, cause);
-}
-
-static const void *frame_at(uintptr_t at)
-{
-    return (const void *)at;
-}
-
-static void enter(worker *w)
-{
-    w->state = hb_record_enter_at(frame_at(0x5000));
 }
 
 static void end_here(worker *w)
@@ -64,26 +67,12 @@ static void end_here(worker *w)
     pthread_exit(NULL);
 }
 
-static int count_states(void)
+static void start_without_state(worker *w, void (*work)(worker *))
 {
-    int n = 0;
-    for (const hb_thread *t = hb_threads_first(); t; t = t->next)
-        n++;
-    return n;
-}
-
-/* Threads until none finds a state of another that is gone: then all such are taken. */
-enum { MOST_WORKERS = 100 };
-static worker takers[MOST_WORKERS];
-
-static void take_all_free_states(void)
-{
-    int n = 0, before = count_states();
-    while (count_states() == before && n < MOST_WORKERS)
-        start_worker(&takers[n++]);
-    assert_int_equal(count_states(), before + 1);
-    while (n-- > 0)
-        end_worker(&takers[n]);
+    sem_init(&w->told, 0, 0);
+    sem_init(&w->done, 0, 0);
+    assert_int_equal(pthread_create(&w->thread, NULL, work_as_told, w), 0);
+    do_on(w, work);
 }
 
 /* ---- losses ---- */
@@ -92,6 +81,7 @@ static void take_all_free_states(void)
 static void what_a_call_loses_is_its_sessions_at_once(void **state)
 {
     (void)state;
+    record_one();
     hb_lost_add(HB_LOST_TOO_BIG);
     assert_int_equal(lost(HB_LOST_TOO_BIG), 0);
     assert_int_equal(hb_threads_take_lost(HB_LOST_TOO_BIG), 1);
@@ -154,7 +144,7 @@ static void destructors_may_record_in_two_rounds(void **state)
 {
     (void)state;
     assert_int_equal(pthread_key_create(&later, record_in_destructor), 0);
-    take_all_free_states();
+    (void)is_taken_by_new_threads(NULL);
     int before = count_states();
     for (int i = 1; i <= 2; i++) {
         worker w;
@@ -201,6 +191,7 @@ static void soil(hb_thread *t)
     strcpy(t->name, "an old name");
 }
 
+/* Begins as a thread does that was never seen before. */
 static void keep_state(worker *w)
 {
     w->state = hb_thread_create();
@@ -218,10 +209,7 @@ static void a_state_that_is_used_again_has_nothing_of_the_thread_before(void **s
     for (hb_thread *t = hb_threads_first(); t; t = t->next)
         if (state_of(t) == HB_THREAD_DEAD) soil(t);
     int before = count_states();
-    sem_init(&w.told, 0, 0);
-    sem_init(&w.done, 0, 0);
-    assert_int_equal(pthread_create(&w.thread, NULL, work_as_told, &w), 0);
-    do_on(&w, keep_state);
+    start_without_state(&w, keep_state);
     const hb_thread *t = w.state;
     assert_int_equal(count_states(), before);
     assert_int_equal(state_of(t), HB_THREAD_LIVES);
@@ -231,6 +219,96 @@ static void a_state_that_is_used_again_has_nothing_of_the_thread_before(void **s
     assert_true(t->frame == HB_NO_FRAME);
     assert_string_equal(t->name, "");
     end_worker(&w);
+}
+
+static void begin_within(worker *w)
+{
+    within = at(HB_NO_FRAME - 1);
+    w->state = hb_thread_create();
+    within = NULL;
+}
+
+/* Of a malloc() that records, which setting the key's value calls. */
+static void a_call_within_a_threads_first_is_no_later_one(void **state)
+{
+    (void)state;
+    worker w;
+    start_without_state(&w, begin_within);
+    assert_null(begun_within);
+    assert_int_equal(hb_threads_take_lost(HB_LOST_REENTRANT), 1);
+    assert_non_null(w.state);
+    assert_false(is_in_call(w.state));
+    end_worker(&w);
+}
+
+static void record_without_key(worker *w)
+{
+    (void)w;
+    no_key = true;
+    record_one();
+    CHECK(!hb_thread_tls);
+    no_key = false;
+}
+
+/* Nobody would tell of its end. */
+static void a_thread_whose_key_cannot_be_set_gives_its_state_back(void **state)
+{
+    (void)state;
+    worker w;
+    (void)is_taken_by_new_threads(NULL);
+    int before = count_states();
+    start_without_state(&w, record_without_key);
+    assert_int_equal(hb_threads_take_lost(HB_LOST_MEMORY), 1);
+    assert_null(w.state);
+    for (const hb_thread *t = hb_threads_first(); t; t = t->next) {
+        assert_false(is_in_call(t));
+        assert_int_equal(state_of(t), t == hb_thread_tls ? HB_THREAD_LIVES : HB_THREAD_DEAD);
+    }
+    do_on(&w, take_state);
+    assert_int_equal(state_of(w.state), HB_THREAD_LIVES);
+    assert_int_equal(count_states(), before);
+    end_worker(&w);
+}
+
+static int be_without_memory(void)
+{
+    worker w;
+    spool = still_spool(NULL, 1 << 20);
+    session = begin_in(spool, 0);
+    CHECK(hb_thread_number() == 1); /* 0 is none */
+    hb_thread *t = hb_record_enter_at(at(FRAME));
+    no_memory = true;
+    CHECK(!hb_thread_begin_at(at(FRAME)));
+    CHECK(hb_thread_tls == t && lost(HB_LOST_MEMORY) == 1);
+    hb_thread_leave(t);
+    sem_init(&w.told, 0, 0);
+    sem_init(&w.done, 0, 0);
+    CHECK(pthread_create(&w.thread, NULL, work_as_told, &w) == 0);
+    do_on(&w, take_state);
+    CHECK(!w.state && hb_threads_take_lost(HB_LOST_MEMORY) == 1);
+    no_memory = false;
+    do_on(&w, take_state);
+    CHECK(w.state && w.state->number == 2);
+    end_worker(&w);
+    end_in_spool(spool, session);
+    close_still_spool(spool);
+    return 0;
+}
+
+static void without_memory_for_its_state_a_thread_records_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(be_without_memory), 0);
+}
+
+/* A child that no fork handler prepared sees it empty. */
+static void whether_something_is_recorded_stands_in_memory_of_this_process(void **state)
+{
+    (void)state;
+    uint32_t *word = hb_process_word();
+    assert_ptr_equal(hb_live_epoch, word ? word : &hb_enabled_epoch);
+    assert_int_equal(*hb_live_epoch, session->number);
+    assert_int_equal(hb_enabled_epoch, session->number);
 }
 
 static void threads_have_numbers_of_their_own(void **state)
@@ -359,7 +437,8 @@ static void an_exit_in_a_call_saves_nothing(void **state)
 
 int main(int argc, char **argv)
 {
-    static const program programs[] = {PROGRAM(exit_between_calls), PROGRAM(exit_in_a_call)};
+    static const program programs[] = {PROGRAM(exit_between_calls), PROGRAM(exit_in_a_call),
+                                       PROGRAM(be_without_memory)};
     int status;
     if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))
         return status;
@@ -369,6 +448,10 @@ int main(int argc, char **argv)
         IN_SESSION(destructors_may_record_in_two_rounds),
         IN_SESSION(a_call_that_a_threads_end_interrupts_is_lost),
         IN_SESSION(a_state_that_is_used_again_has_nothing_of_the_thread_before),
+        IN_SESSION(a_call_within_a_threads_first_is_no_later_one),
+        IN_SESSION(a_thread_whose_key_cannot_be_set_gives_its_state_back),
+        IN_DIR(without_memory_for_its_state_a_thread_records_nothing),
+        IN_SESSION(whether_something_is_recorded_stands_in_memory_of_this_process),
         IN_SESSION(threads_have_numbers_of_their_own),
         IN_SESSION(a_name_is_at_once_that_of_the_present_chunk),
         IN_SESSION(a_long_name_is_cut_off),
