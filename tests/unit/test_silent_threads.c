@@ -281,20 +281,20 @@ static void passing_takes_no_longer_than_its_patience(void **state)
 
 /* ---- barriers ---- */
 
+/* Where the kernel can do that; but for thread checks, which know nothing of barriers. */
 static void who_waits_puts_a_barrier_into_all_threads(void **state)
 {
     (void)state;
+    int each = syscall(SYS_membarrier, 0, 0, 0) >> 3 & 1;
+    assert_int_equal(hb_heavy_fence, !each);
 #ifdef __SANITIZE_THREAD__
-    skip(); /* it has none */
+    each = 0;
 #endif
-    bool has = syscall(SYS_membarrier, 0, 0, 0) >> 3 & 1;
-    assert_int_equal(hb_heavy_fence, !has);
-    if (!has) skip(); /* nor has an old kernel */
     count_sleeps(NULL);
     hb_threads_pass(1000);
-    assert_int_equal(kernel.barriers, 1);
+    assert_int_equal(kernel.barriers, each);
     assert_true(hb_threads_settle(session->number));
-    assert_int_equal(kernel.barriers, 2);
+    assert_int_equal(kernel.barriers, 2 * each);
 }
 
 /* Then each recording call has one, and all of them go the long way. */

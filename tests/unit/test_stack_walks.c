@@ -23,8 +23,8 @@ static uint64_t pcs[HB_STACK_MAX];
 static int asked; /* how often the kernel was asked for the alternate stack */
 static bool refused;
 
-/* In place of the C library's, also for hipboard. */
-int sigaltstack(const stack_t *new, stack_t *old)
+/* In place of the C library's, also for hipboard, and for checks of threads as they begin. */
+__attribute__((no_sanitize("thread"))) int sigaltstack(const stack_t *new, stack_t *old)
 {
     asked += new == NULL;
     return refused ? -1 : (int)syscall(SYS_sigaltstack, new, old);
@@ -186,7 +186,7 @@ static void an_alternate_stack_is_walked_where_there_is_room(void **state)
 
 enum { FIBER = MIB, BETWEEN = 10 * MIB, FAR_AWAY = 20 * MIB, REGION = 24 * MIB };
 
-static ucontext_t own, fibers[2];
+static ucontext_t outside, fibers[2];
 static bool walks_on_fiber, walks_between;
 
 static void be_on_a_fiber(void)
@@ -199,16 +199,15 @@ static void run_fiber(int i, char *stack)
 {
     assert_int_equal(getcontext(&fibers[i]), 0);
     fibers[i].uc_stack = (stack_t){.ss_sp = stack, .ss_size = FIBER};
-    fibers[i].uc_link = &own;
+    fibers[i].uc_link = &outside;
     makecontext(&fibers[i], be_on_a_fiber, 0);
-    assert_int_equal(swapcontext(&own, &fibers[i]), 0);
+    assert_int_equal(swapcontext(&outside, &fibers[i]), 0);
 }
 
 /* Which may lie between those of fibers. */
 static void what_lies_between_two_fibers_is_neithers(void **state)
 {
     (void)state;
-    skip_under_thread_checks(); /* they follow no fibers */
     char *region = map(REGION);
     use_alternate(region + BETWEEN, MIB);
     for (int i = 0; i < 4; i++) {
@@ -337,6 +336,16 @@ static void pass_over(uint64_t address)
     hb_stack_pass_over((const void *)(uintptr_t)address);
 }
 
+/* Under a sanitizer the innermost frame may be its library's; how many that takes. */
+static uint32_t pass_over_checks(segment own)
+{
+    CHECK(walk() > 0);
+    if (is_in(own, pcs[0])) return 0;
+    (void)take_code_of(pcs[0]);
+    pass_over(pcs[0]);
+    return 1;
+}
+
 /* Whether the program's frames begin with those of this code. */
 static bool begins_in(segment s)
 {
@@ -348,6 +357,7 @@ static bool begins_in(segment s)
 static int passed_over_by_its_first_byte(void)
 {
     segment s = own_code();
+    pass_over_checks(s);
     CHECK(begins_in(s));
     pass_over(s.start);
     CHECK(!begins_in(s));
@@ -357,6 +367,7 @@ static int passed_over_by_its_first_byte(void)
 static int passed_over_by_its_last_byte(void)
 {
     segment s = own_code();
+    pass_over_checks(s);
     pass_over(s.end - 1);
     CHECK(!begins_in(s));
     return 0;
@@ -367,12 +378,13 @@ static int not_passed_over_from_outside(void)
 {
     static int data = 1;
     segment s = own_code();
+    uint32_t checks = pass_over_checks(s);
     pass_over(s.start - 1);
     pass_over(s.end);
     pass_over((uint64_t)(uintptr_t)&data);
     pass_over(1);
     CHECK(begins_in(s));
-    CHECK(hb_stack_capture_outside(pcs) == walk() - 1);
+    CHECK(hb_stack_capture_outside(pcs) + checks == walk() - 1);
     return 0;
 }
 
@@ -385,7 +397,8 @@ static bool is_passed_over_after(uint32_t others)
     for (size_t i = 0; i < HB_ARRAY_LEN(more); i++)
         (void)dlopen(more[i], RTLD_NOW);
     segment s = own_code();
-    (void)take_code_of((uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort")); /* which calls main() */
+    (void)take_code_of((uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "__libc_start_main"));
+    others -= pass_over_checks(s);
     CHECK(num_code >= others);
     for (uint32_t i = 0; i < others; i++)
         for (int again = 0; again < 3; again++) /* which takes no more than once does */
@@ -410,12 +423,14 @@ static int the_ninth_is_not(void)
 static int prepared_it_passes_itself_over(void)
 {
     segment s = own_code();
+    pass_over_checks(s);
     CHECK(begins_in(s));
     hb_stack_prepare();
     CHECK(!begins_in(s));
     hb_stack_prepare();
     CHECK(!begins_in(s));
-    CHECK(walk() > 0 && is_in(s, pcs[0])); /* where a call is told, nothing is passed over */
+    CHECK(walk() > 1 && (is_in(s, pcs[0]) ||
+                         is_in(s, pcs[1]))); /* where a call is told, nothing is passed over */
     return 0;
 }
 

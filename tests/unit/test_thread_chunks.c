@@ -95,8 +95,10 @@ static void use_up_the_file(void)
 static void a_thread_joins_the_session_that_runs(void **state)
 {
     (void)state;
+    record(24);
     hb_session *next = next_session(HB_SESSION_SHAPES);
     hb_thread *t = hb_thread_begin();
+    assert_int_equal(t->epoch, session->number);
     t->depth = t->sequence = 5;
     t->pos = t->end = dir;
     t->former = (hb_chunk *)(void *)dir;
@@ -139,6 +141,22 @@ static void a_new_chunk_says_whose_it_is(void **state)
     assert_int_equal(t->taken, state_of_chunk(spool, chunk));
     assert_ptr_equal(t->end, (const char *)chunk + HB_CHUNK_BYTES);
     assert_int_equal(session->in_memory, 0);
+}
+
+static int record_first(void)
+{
+    spool = still_spool(NULL, 1 << 20);
+    session = begin_in(spool, 0);
+    record_one();
+    CHECK(hb_thread_tls->chunk->events.first_id == 1);
+    return 0;
+}
+
+/* Which is who has none. */
+static void no_scope_has_the_number_0(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(record_first), 0);
 }
 
 /* The system's name is asked for once in a session. */
@@ -444,11 +462,15 @@ static void a_dead_threads_chunk_in_memory_is_the_writers(void **state)
     assert_int_equal(atomic_load(&spool->pool.state[index]), HB_CHUNK_FULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    static const program programs[] = {PROGRAM(record_first)};
+    int status;
+    if (argc > 1 && is_program(argv, programs, 1, &status)) return status;
     const struct CMUnitTest tests[] = {
         IN_SESSION(a_thread_joins_the_session_that_runs),
         IN_SESSION(a_new_chunk_says_whose_it_is),
+        IN_DIR(no_scope_has_the_number_0),
         IN_SESSION(a_full_chunk_is_the_writers_and_the_next_is_taken),
         IN_SESSION(the_next_session_goes_on_in_the_chunk),
         IN_SESSION(a_chunk_of_a_session_that_has_settled_is_left),
