@@ -183,9 +183,13 @@ static void a_spool_is_held_by_others_that_live_and_are_silent(void **state)
     assert_false(hb_threads_hold(spool));
     w.state->tid = tid;
     assert_true(hb_spool_close(other, false));
+    for (int i = 0; i < 4; i++) { /* between calls */
+        do_on(&w, leave);
+        atomic_store(&w.state->silent, atomic_load(&w.state->busy));
+        assert_false(hb_threads_hold(spool));
+        do_on(&w, enter);
+    }
     do_on(&w, leave);
-    atomic_store(&w.state->silent, atomic_load(&w.state->busy));
-    assert_false(hb_threads_hold(spool)); /* between calls */
     end_worker(&w);
     free(other);
 }
@@ -261,6 +265,9 @@ static void passing_takes_no_longer_than_its_patience(void **state)
         start_worker(&w[i]);
         do_on(&w[i], enter);
     }
+    count_sleeps(NULL);
+    hb_threads_pass(1); /* some of it */
+    assert_int_equal(kernel.sleeps, 1);
     count_sleeps(NULL);
     hb_threads_pass(1000); /* in all */
     assert_int_equal(kernel.sleeps, 50);

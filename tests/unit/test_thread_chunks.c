@@ -107,6 +107,9 @@ static void a_thread_joins_the_session_that_runs(void **state)
     assert_true(!t->pos && !t->end && !t->chunk && !t->former);
     assert_true(hb_record_join(t));
     assert_int_equal(t->epoch, next->number);
+    hb_thread_set_epoch(t, 0);
+    assert_true(hb_record_attach(t, next->number));
+    assert_int_equal(t->epoch, next->number);
     assert_ptr_equal(t->session, next);
     assert_ptr_equal(t->spool, spool);
     assert_int_equal(t->flags, HB_SESSION_SHAPES);
@@ -220,14 +223,16 @@ static void a_chunk_of_a_session_that_has_settled_is_left(void **state)
 {
     (void)state;
     record(24);
-    const hb_chunk *former = hb_thread_tls->chunk;
+    hb_chunk *former = hb_thread_tls->chunk;
     hb_session_end(session);
     assert_int_equal(state_of_chunk(spool, former), HB_CHUNK_BEYOND);
     hb_session *next = begin_in(spool, 0);
+    former->next = 4000; /* as if somebody else had it by now */
     record(24);
     assert_int_not_equal(index_of(hb_thread_tls->chunk), index_of(former));
     assert_int_equal(state_of_chunk(spool, former), HB_CHUNK_BEYOND);
-    assert_int_equal(former->next, 0);
+    assert_int_equal(former->next, 4000);
+    former->next = 0;
     end_in_spool(spool, next);
 }
 

@@ -270,12 +270,40 @@ static void a_thread_whose_key_cannot_be_set_gives_its_state_back(void **state)
     end_worker(&w);
 }
 
+/* Nothing else of the library has been called. */
+static int begin_with_a_number(void)
+{
+    CHECK(hb_thread_number() == 1); /* 0 is none */
+    return 0;
+}
+
+static int begin_with_a_name(void)
+{
+    hb_thread_name("from the beginning");
+    CHECK(strcmp(hb_thread_tls->name, "from the beginning") == 0);
+    return 0;
+}
+
+static void a_thread_may_begin_by_asking_for_its_number_or_with_a_name(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(begin_with_a_number), 0);
+    assert_int_equal(run_program(begin_with_a_name), 0);
+}
+
+static void do_without_state(worker *w)
+{
+    (void)w;
+    CHECK(hb_thread_number() == 0);
+    hb_thread_name("nobody's");
+}
+
 static int be_without_memory(void)
 {
     worker w;
     spool = still_spool(NULL, 1 << 20);
     session = begin_in(spool, 0);
-    CHECK(hb_thread_number() == 1); /* 0 is none */
+    CHECK(hb_thread_number() == 1);
     hb_thread *t = hb_record_enter_at(at(FRAME));
     no_memory = true;
     CHECK(!hb_thread_begin_at(at(FRAME)));
@@ -284,8 +312,8 @@ static int be_without_memory(void)
     sem_init(&w.told, 0, 0);
     sem_init(&w.done, 0, 0);
     CHECK(pthread_create(&w.thread, NULL, work_as_told, &w) == 0);
-    do_on(&w, take_state);
-    CHECK(!w.state && hb_threads_take_lost(HB_LOST_MEMORY) == 1);
+    do_on(&w, do_without_state);
+    CHECK(!w.state && hb_threads_take_lost(HB_LOST_MEMORY) == 2);
     no_memory = false;
     do_on(&w, take_state);
     CHECK(w.state && w.state->number == 2);
@@ -340,9 +368,11 @@ static void a_name_is_at_once_that_of_the_present_chunk(void **state)
     assert_string_equal(name_in_chunk(), "the first");
     hb_thread_name(NULL);
     assert_string_equal(name_in_chunk(), "the first");
+    hb_thread_name("1");
+    assert_string_equal(name_in_chunk(), "1");
     hb_session_end(session);
     hb_thread_name("the second");
-    assert_string_equal(name_in_chunk(), "the first");
+    assert_string_equal(name_in_chunk(), "1");
     assert_string_equal(hb_thread_tls->name, "the second");
     hb_session *next = begin_in(spool, 0);
     record_one();
@@ -437,7 +467,8 @@ static void an_exit_in_a_call_saves_nothing(void **state)
 int main(int argc, char **argv)
 {
     static const program programs[] = {PROGRAM(exit_between_calls), PROGRAM(exit_in_a_call),
-                                       PROGRAM(be_without_memory)};
+                                       PROGRAM(be_without_memory), PROGRAM(begin_with_a_number),
+                                       PROGRAM(begin_with_a_name)};
     int status;
     if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))
         return status;
@@ -449,6 +480,7 @@ int main(int argc, char **argv)
         IN_SESSION(a_state_that_is_used_again_has_nothing_of_the_thread_before),
         IN_SESSION(a_call_within_a_threads_first_is_no_later_one),
         IN_SESSION(a_thread_whose_key_cannot_be_set_gives_its_state_back),
+        IN_DIR(a_thread_may_begin_by_asking_for_its_number_or_with_a_name),
         IN_DIR(without_memory_for_its_state_a_thread_records_nothing),
         IN_SESSION(whether_something_is_recorded_stands_in_memory_of_this_process),
         IN_SESSION(threads_have_numbers_of_their_own),
