@@ -8,7 +8,7 @@
 
 #include "forks_with_threads.h"
 #include "program.h"
-#include "record/codec.h"
+#include "settled_session.h"
 #include "thread_states.h"
 
 static hb_spool *spool;
@@ -29,12 +29,6 @@ static int close_spool(void **state)
 
 #define IN_SPOOL(name) cmocka_unit_test_setup_teardown(name, open_spool, close_spool)
 
-static void record_scalars(int count)
-{
-    for (int i = 0; i < count; i++)
-        hb_record_scalar_value("a number", i);
-}
-
 static uint32_t own_chunk(void)
 {
     return hb_pool_index(&spool->pool, hb_thread_tls->chunk);
@@ -43,29 +37,6 @@ static uint32_t own_chunk(void)
 static uint32_t state_at(uint32_t index)
 {
     return atomic_load(&spool->pool.state[index]);
-}
-
-static hb_part *only_part(const hb_session *session)
-{
-    const hb_records *records = hb_spool_records(spool, session->number);
-    assert_non_null(records);
-    assert_int_equal(records->threads.count, 1);
-    assert_int_equal(records->threads.items[0].parts.count, 1);
-    return &records->threads.items[0].parts.items[0];
-}
-
-/* Each with its place among them as its value. */
-static int count_scalars(const hb_spool_view *view, const hb_session *session, uint32_t thread)
-{
-    uint64_t id;
-    int n = 0;
-    const hb_records *records = view->records(view, session);
-    if (thread >= records->threads.count) return -1;
-    hb_cursor c = hb_cursor_open(view, records, hb_records_nth(records, thread), HB_TYPES_ALL);
-    for (hb_record *r; (r = hb_cursor_next(&c, &id)); n++)
-        assert_true(r->type == HB_RECORD_SCALAR && ((hb_record_scalar *)r)->value == n);
-    hb_cursor_close(&c);
-    return n;
 }
 
 /* ---- begin and stop ---- */
@@ -156,7 +127,7 @@ static void a_session_that_stops_late_leaves_the_next_one(void **state)
     hb_session_stop(second);
     assert_int_equal(hb_enabled_epoch, 0);
     hb_session_settle(spool, second);
-    assert_int_equal(only_part(second)->raw_bytes, sizeof(hb_record_scalar));
+    assert_int_equal(only_part(spool, second)->raw_bytes, sizeof(hb_record_scalar));
     hb_session_release(spool, first);
     hb_session_release(spool, second);
 }
@@ -182,7 +153,7 @@ static void a_settled_session_has_what_lies_in_chunks(void **state)
     assert_int_equal(hb_session_lost(session).memory, 0);
     assert_int_equal(hb_session_state(session), HB_SESSION_STOPPED);
     assert_ptr_equal(view.records(&view, session), hb_spool_records(spool, session->number));
-    const hb_part *part = only_part(session);
+    const hb_part *part = only_part(spool, session);
     assert_int_equal(part->place, HB_PART_CHUNK);
     assert_int_equal(part->chunk, own_chunk());
     assert_int_equal(part->sequence, 0);
@@ -316,27 +287,13 @@ static void a_chunk_that_goes_on_is_kept(void **state)
     hb_session_release(spool, second);
 }
 
-/* What the writer has made of it. */
-static void put_into_memory(hb_part *part)
-{
-    const hb_chunk *chunk = hb_spool_events(spool, part->chunk);
-    unsigned char *coded = malloc(HB_CODEC_MOST(part->raw_bytes));
-    part->coded_bytes =
-        (uint32_t)hb_codec_encode((const char *)(chunk + 1), part->raw_bytes, coded);
-    part->codec = HB_CODEC_DELTA;
-    part->place = HB_PART_MEMORY;
-    part->coded = coded;
-    spool->kept_bytes += part->coded_bytes;
-    hb_spool_account(spool);
-}
-
 static void a_released_session_takes_no_room(void **state)
 {
     (void)state;
     hb_session *session = begin_in(spool, 0);
     record_scalars(100);
     hb_session_end(session);
-    put_into_memory(only_part(session));
+    put_into_memory(spool, only_part(spool, session));
     spool->kept_bytes += HB_CHUNK_BYTES; /* of others */
     hb_spool_account(spool);
     assert_int_equal(atomic_load(&spool->pool.elsewhere), 2);

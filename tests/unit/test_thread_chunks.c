@@ -361,15 +361,35 @@ static void a_chunk_in_memory_is_gone_on_in_while_the_file_has_none(void **state
 static void what_finds_no_chunk_is_lost_to_its_session(void **state)
 {
     (void)state;
+    fill_up_to(HB_CHUNK_BYTES - 24);
     while (hb_pool_take(&spool->pool))
         continue;
     hb_thread *t = hb_record_enter();
-    assert_false(put(t, 24));
+    assert_false(put(t, 32));
+    assert_false(put(t, 32));
+    assert_true(put(t, 24)); /* in what it has */
     assert_false(put(t, 24));
     hb_thread_leave(t);
-    assert_int_equal(lost(HB_LOST_BUFFER_FULL), 2);
+    assert_int_equal(lost(HB_LOST_BUFFER_FULL), 3);
     assert_int_equal(lost(HB_LOST_INTERRUPTED), 0);
-    assert_null(t->chunk);
+}
+
+/* Also before there is a record in it, as it may be looked at by then. */
+static void a_chunk_that_is_used_again_begins_empty(void **state)
+{
+    (void)state;
+    uint32_t index = hb_pool_take_in_file(&spool->pool);
+    hb_chunk *chunk = hb_spool_chunk(spool, index);
+    chunk->used = 4000;
+    chunk->next = 2000;
+    hb_pool_give(&spool->pool, index);
+    hb_thread *t = hb_record_enter();
+    assert_non_null(hb_record_reserve(t, 24));
+    assert_ptr_equal(t->chunk, chunk);
+    assert_int_equal(chunk->used, sizeof *chunk);
+    assert_int_equal(chunk->next, 0);
+    assert_ptr_equal(hb_spool_events(spool, index), chunk);
+    hb_thread_leave(t);
 }
 
 /* A call that began before. */
@@ -485,6 +505,7 @@ int main(int argc, char **argv)
         IN_SESSION(where_there_is_no_file_chunks_in_memory_are_filled),
         IN_SESSION(a_chunk_in_memory_is_gone_on_in_while_the_file_has_none),
         IN_SESSION(what_finds_no_chunk_is_lost_to_its_session),
+        IN_SESSION(a_chunk_that_is_used_again_begins_empty),
         IN_SESSION(behind_its_sessions_end_a_call_takes_no_chunk),
         IN_SESSION(only_a_chunk_of_the_present_session_is_given_up),
         IN_SESSION(the_next_thread_goes_on_in_a_dead_ones_chunk),

@@ -12,12 +12,12 @@ bool hb_clock_uses_counter;
  * uses it itself. */
 static bool kernel_trusts_counter(void)
 {
-    char name[32] = "";
+    char name[32];
     FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
     if (!f) return false;
-    if (!fgets(name, sizeof name, f)) name[0] = '\0';
+    bool told = fgets(name, sizeof name, f) != NULL;
     fclose(f);
-    return strncmp(name, "tsc", 3) == 0 || strncmp(name, "arch_sys_counter", 16) == 0;
+    return told && (strncmp(name, "tsc", 3) == 0 || strncmp(name, "arch_sys_counter", 16) == 0);
 }
 
 void hb_clock_init(void)
@@ -29,17 +29,15 @@ void hb_clock_init(void)
 
 hb_clock_pair hb_clock_sample(void)
 {
-    hb_clock_pair best = {0};
-    uint64_t best_width = UINT64_MAX;
+    hb_clock_pair best = {.width_ticks = UINT64_MAX};
     for (int i = 0; i < 8; i++) {
         uint64_t before = hb_ticks();
         int64_t monotonic = hb_clock_ns(CLOCK_MONOTONIC);
         int64_t real = hb_clock_ns(CLOCK_REALTIME);
         int64_t boottime = hb_clock_ns(CLOCK_BOOTTIME);
-        uint64_t after = hb_ticks();
-        if (after - before >= best_width) continue;
-        best_width = after - before;
-        best = (hb_clock_pair){before + best_width / 2, monotonic, real, boottime, best_width};
+        uint64_t width = hb_ticks() - before;
+        if (width >= best.width_ticks) continue;
+        best = (hb_clock_pair){before + width / 2, monotonic, real, boottime, width};
     }
     return best;
 }
