@@ -213,6 +213,23 @@ static void clocks_that_do_not_run_make_no_nonsense(void **state)
     }
 }
 
+static void lines_have_a_slope_from_the_shortest_time_on(void **state)
+{
+    (void)state;
+    hb_clock_pair last = first;
+    last.ticks += 1;
+    last.monotonic_ns += 7;
+    last.boottime_ns += 1;
+    assert_true(hb_clock_fit_pairs(&first, &last).ns_per_tick == 7);
+    assert_true(hb_clock_fit_boottime(&first, &last).rate == 7);
+    last = first;
+    last.ticks += 4;
+    last.monotonic_ns += 1;
+    last.boottime_ns += 4;
+    assert_true(hb_clock_fit_pairs(&first, &last).ns_per_tick == 0.25);
+    assert_true(hb_clock_fit_boottime(&first, &last).rate == 0.25);
+}
+
 static void times_of_devices_are_as_sure_as_the_worse_sample(void **state)
 {
     (void)state;
@@ -250,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_wall_clock_that_is_set_moves_nothing),
         cmocka_unit_test(sleep_of_the_machine_is_spread_over_the_session),
         cmocka_unit_test(clocks_that_do_not_run_make_no_nonsense),
+        cmocka_unit_test(lines_have_a_slope_from_the_shortest_time_on),
         cmocka_unit_test(times_of_devices_are_as_sure_as_the_worse_sample),
         cmocka_unit_test(times_of_damaged_records_are_the_sessions),
     };

@@ -73,8 +73,7 @@ void hb_stack_leave_out(const void *return_address)
 static uint32_t without_left_out(uint64_t *pcs, uint32_t count)
 {
     uint64_t out = atomic_load_explicit(&left_out, memory_order_relaxed);
-    uint32_t kept = 0;
-    if (!out) return count;
+    uint32_t kept = 0; /* no frame's is 0 */
     for (uint32_t i = 0; i < count; i++)
         if (pcs[i] != out) pcs[kept++] = pcs[i];
     return kept;
@@ -137,7 +136,6 @@ static bool is_passed_over(uint64_t pc)
 {
     for (unsigned i = 0; i < PASSED_OVER_MOST; i++) {
         uint64_t end = atomic_load_explicit(&passed_over[i].end, memory_order_acquire);
-        if (!end) continue;
         uint64_t start = atomic_load_explicit(&passed_over[i].start, memory_order_relaxed);
         if (pc >= start && pc < end) return true;
     }
