@@ -39,6 +39,52 @@ static uint32_t state_at(uint32_t index)
     return atomic_load(&spool->pool.state[index]);
 }
 
+/* ---- before any ---- */
+
+static int begin_without_keys(void)
+{
+    pthread_key_t key;
+    while (pthread_key_create(&key, NULL) == 0)
+        continue;
+    for (int i = 0; i < 2; i++) {
+        CHECK(hb_record_init() == HB_ERROR_LIMIT);
+        CHECK(strstr(hb_last_error(), "the process has used up its keys for thread-specific data"));
+        (void)hb_fail(HB_ERROR_IO, "another error");
+    }
+    CHECK(hb_thread_number() == 0);
+    return 0;
+}
+
+static void without_a_key_each_call_says_why_nothing_is_recorded(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(begin_without_keys), 0);
+}
+
+/* Which hb_clock_init() chooses, again and again. */
+static void the_clock_has_been_chosen(void **state)
+{
+    (void)state;
+    bool chosen = hb_clock_uses_counter;
+    hb_clock_init();
+    assert_int_equal(hb_clock_uses_counter, chosen);
+}
+
+static void in_a_child_nothing_is_recorded(void **state)
+{
+    (void)state;
+    hb_session *session = begin_in(spool, HB_SESSION_COMM);
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool any = hb_enabled_epoch || *hb_live_epoch || hb_communication_epoch ||
+                   (hb_memory_enabled & HB_MEMORY_RECORDED);
+        _exit(any);
+    }
+    wait_for_success(pid);
+    assert_int_equal(hb_enabled_epoch, session->number);
+    end_in_spool(spool, session);
+}
+
 /* ---- begin and stop ---- */
 
 static void what_is_recorded_is_published(void **state)
@@ -304,9 +350,15 @@ static void a_released_session_takes_no_room(void **state)
     spool->kept_bytes = 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    static const program programs[] = {PROGRAM(begin_without_keys)};
+    int status;
+    if (argc > 1 && is_program(argv, programs, 1, &status)) return status;
     const struct CMUnitTest tests[] = {
+        IN_DIR(without_a_key_each_call_says_why_nothing_is_recorded),
+        IN_SPOOL(the_clock_has_been_chosen),
+        IN_SPOOL(in_a_child_nothing_is_recorded),
         IN_SPOOL(what_is_recorded_is_published),
         IN_SPOOL(a_session_begins_with_nothing_of_the_one_before),
         IN_SPOOL(the_newest_time_is_written_beside_the_one_before),
