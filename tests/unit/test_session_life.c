@@ -144,6 +144,39 @@ static void a_session_begins_with_nothing_of_the_one_before(void **state)
     end_in_spool(spool, plain);
 }
 
+/* Their numbers lead to the same list. */
+static void sessions_are_found_among_hundreds(void **state)
+{
+    (void)state;
+    hb_session *first = begin_in(spool, 0), *other = NULL;
+    hb_session_end(first);
+    const hb_records *records = hb_spool_records(spool, first->number);
+    for (int i = 0; i < HB_SPOOL_LISTS; i++) {
+        if (other) end_in_spool(spool, other);
+        other = begin_in(spool, 0);
+    }
+    assert_int_equal(other->number, first->number + HB_SPOOL_LISTS);
+    assert_ptr_equal(hb_spool_records(spool, first->number), records);
+    assert_ptr_not_equal(hb_spool_records(spool, other->number), records);
+    hb_session_release(spool, first);
+    assert_null(hb_spool_records(spool, first->number));
+    assert_non_null(hb_spool_records(spool, other->number));
+    end_in_spool(spool, other);
+}
+
+static void without_room_for_its_entry_there_is_no_session(void **state)
+{
+    (void)state;
+    hb_session *session = NULL;
+    while (hb_pool_take(&spool->pool))
+        continue;
+    assert_int_equal(hb_session_begin(spool, 0, 0, &session), HB_ERROR_LIMIT);
+    assert_non_null(strstr(hb_last_error(), "no room for another cycle"));
+    assert_null(session);
+    assert_int_equal(spool->recording, 0);
+    assert_int_equal(hb_enabled_epoch, 0);
+}
+
 static void the_newest_time_is_written_beside_the_one_before(void **state)
 {
     (void)state;
@@ -211,7 +244,7 @@ static void a_settled_session_has_what_lies_in_chunks(void **state)
 }
 
 /* Between the file's and those in memory are some that there are not yet. */
-static void the_last_chunk_of_the_file_and_the_first_in_memory_are_found(void **state)
+static void the_first_and_the_last_chunk_of_the_file_and_the_first_in_memory_are_found(void **state)
 {
     (void)state;
     hb_spool_view view = hb_spool_view_own(spool);
@@ -222,14 +255,17 @@ static void the_last_chunk_of_the_file_and_the_first_in_memory_are_found(void **
         continue;
     record_scalars(2);
     assert_int_equal(own_chunk(), last);
+    hb_record_finish_chunk(hb_thread_tls);
+    hb_record_scalar_value("a number", 2);
+    assert_int_equal(own_chunk(), 1); /* which was behind the others */
     while (hb_pool_take_in_file(&spool->pool))
         continue;
     hb_record_finish_chunk(hb_thread_tls);
-    hb_record_scalar_value("a number", 2);
+    hb_record_scalar_value("a number", 3);
     assert_int_equal(own_chunk(), spool->pool.first_in_memory);
     hb_session_stop(session);
     hb_session_settle(spool, session);
-    assert_int_equal(count_scalars(&view, session, 0), 3);
+    assert_int_equal(count_scalars(&view, session, 0), 4);
     assert_int_equal(state_at(last), HB_CHUNK_FULL); /* as it was: the writer may have it */
     assert_int_equal(state_at(spool->pool.first_in_memory), HB_CHUNK_BEYOND);
     hb_session_release(spool, session);
@@ -361,10 +397,12 @@ int main(int argc, char **argv)
         IN_SPOOL(in_a_child_nothing_is_recorded),
         IN_SPOOL(what_is_recorded_is_published),
         IN_SPOOL(a_session_begins_with_nothing_of_the_one_before),
+        IN_SPOOL(sessions_are_found_among_hundreds),
+        IN_SPOOL(without_room_for_its_entry_there_is_no_session),
         IN_SPOOL(the_newest_time_is_written_beside_the_one_before),
         IN_SPOOL(a_session_that_stops_late_leaves_the_next_one),
         IN_SPOOL(a_settled_session_has_what_lies_in_chunks),
-        IN_SPOOL(the_last_chunk_of_the_file_and_the_first_in_memory_are_found),
+        IN_SPOOL(the_first_and_the_last_chunk_of_the_file_and_the_first_in_memory_are_found),
         IN_SPOOL(who_is_silent_holds_the_sessions_until_then),
         IN_SPOOL(who_left_in_time_holds_nothing),
         IN_SPOOL(chunks_are_given_back_with_their_last_session),

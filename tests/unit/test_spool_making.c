@@ -35,6 +35,10 @@ int __real_fallocate64(int fd, int mode, off_t offset, off_t size);
 int __wrap_fallocate64(int fd, int mode, off_t offset, off_t size);
 int __wrap_fallocate64(int fd, int mode, off_t offset, off_t size)
 {
+    if (system_.on && !is_asked()) { /* the spool's own thread, which would make up for it */
+        errno = ENOSPC;
+        return -1;
+    }
     if (is_asked() && ++system_.calls <= system_.refusals) {
         errno = system_.error;
         return -1;
