@@ -269,6 +269,9 @@ static void the_first_and_the_last_chunk_of_the_file_and_the_first_in_memory_are
     assert_int_equal(state_at(last), HB_CHUNK_FULL); /* as it was: the writer may have it */
     assert_int_equal(state_at(spool->pool.first_in_memory), HB_CHUNK_BEYOND);
     hb_session_release(spool, session);
+    assert_int_equal(state_at(1), HB_CHUNK_READY);
+    assert_int_equal(state_at(last), HB_CHUNK_READY);
+    assert_int_equal(state_at(spool->pool.first_in_memory), HB_CHUNK_READY);
 }
 
 static void who_is_silent_holds_the_sessions_until_then(void **state)
@@ -302,6 +305,7 @@ static void who_left_in_time_holds_nothing(void **state)
     hb_session *session = begin_in(spool, 0);
     record_scalars(1);
     hb_session_end(session);
+    assert_int_equal(hb_enabled_epoch, 0);
     assert_int_equal(atomic_load(&spool->held), 0);
     assert_int_equal(hb_session_lost(session).interrupted, 0);
     hb_session_release(spool, session);

@@ -16,6 +16,7 @@ static uint64_t pcs[HB_STACK_MAX];
 static int told = -100; /* frames; below -1: as many as there are */
 static int told_by_libc;
 
+/* In place of the C library's, also for hipboard. */
 int backtrace(void **frames, int most)
 {
     int (*libc)(void **, int) = NULL;
