@@ -166,6 +166,7 @@ static void a_part_that_is_gone_is_not_read(void **state)
     assert_false(loads(&view, &seen, 7));
     seen.sequence = 1;
     assert_false(loads(&view, &seen, 7));
+    assert_int_equal(atomic_load(&spool->unread), 0); /* nor was it sought in the file */
 }
 
 /* It was filled on, and then written. */
