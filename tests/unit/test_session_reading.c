@@ -236,7 +236,16 @@ static void what_does_not_come_back_is_counted_and_said(void **state)
     assert_int_equal(hb_spool_was_read(spool, 2), HB_OK);
 }
 
-/* It is opened again by its name, unless that is another file's. */
+/* The number that the program's next file has. */
+static int next_number(void)
+{
+    int fd = open("/dev/null", O_RDONLY);
+    close(fd);
+    return fd;
+}
+
+/* It is opened again by its name, unless that is another file's; also where the program has no
+ * standard input, whose number it is given then. */
 static void the_spools_file_is_found_again_where_the_program_closed_it(void **state)
 {
     (void)state;
@@ -245,22 +254,31 @@ static void the_spools_file_is_found_again_where_the_program_closed_it(void **st
     hb_session_end(session);
     hb_part *part = only_part(spool, session);
     put_into_file(part);
-    for (int i = 0; i < 2; i++) {
+    int nothing = open("/dev/null", O_RDONLY), input = fcntl(nothing, F_DUPFD, 50);
+    close(nothing);
+    assert_true(input >= 50 && dup2(input, STDIN_FILENO) == STDIN_FILENO);
+    for (int i = 0; i < 3; i++) {
         close(spool->file.fd);
-        if (i) close(open("/dev/null", O_RDONLY));
+        if (i == 1) close(STDIN_FILENO);
         assert_true(loads(&view, part, 7));
-        assert_true(hb_kept_file_is_there(&spool->file));
+        assert_true(hb_kept_file_is_there(&spool->file) && spool->file.fd > 2);
+        assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
     }
     close(spool->file.fd);
     assert_int_equal(unlink(spool->path), 0);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
+        if (i == 2) close(STDIN_FILENO);
+        int next = next_number();
         assert_false(loads(&view, part, 7));
+        assert_int_equal(next_number(), next); /* nothing stays open */
         snprintf(expected, sizeof expected, "records can't be read back from %s: %s", spool->path,
                  strerror(EBADF));
         assert_int_equal(hb_spool_was_read(spool, (uint64_t)i), HB_ERROR_IO);
         assert_string_equal(hb_last_error(), expected);
+        assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
         close(open(spool->path, O_WRONLY | O_CREAT, 0600)); /* the next time */
     }
+    close(input);
 }
 
 /* ---- snapshots ---- */

@@ -22,7 +22,7 @@ static struct {
     bool on;
     int refusals, error, calls; /* so many allocations fail */
     int failing_write, writes;  /* the n-th one; 0: none */
-    bool short_writes, no_unnamed, no_links;
+    bool short_writes, empty_writes, no_unnamed, no_links;
     uint64_t free_blocks; /* of 4096 bytes; 0: as it is */
 } system_;
 
@@ -55,11 +55,12 @@ ssize_t __wrap_pwrite64(int fd, const void *data, size_t size, off_t at)
         errno = ENOSPC;
         return -1;
     }
-    if (system_.short_writes && system_.writes % 2) {
+    if (system_.empty_writes || (system_.short_writes && system_.writes % 2)) {
         errno = EINTR;
-        return -1;
+        return system_.empty_writes ? 0 : -1;
     }
-    return __real_pwrite64(fd, data, system_.short_writes ? HB_MIN(size, 100u) : size, at);
+    size_t most = system_.writes % 4 ? 100 : 1;
+    return __real_pwrite64(fd, data, system_.short_writes ? HB_MIN(size, most) : size, at);
 }
 
 int __real_open64(const char *path, int flags, ...);
@@ -339,6 +340,17 @@ static void what_is_written_bit_by_bit_is_whole(void **state)
     assert_in_file();
 }
 
+static void what_is_never_written_makes_no_file(void **state)
+{
+    (void)state;
+    be_asked();
+    system_.empty_writes = true;
+    spool = still_spool(dir, BYTES);
+    system_.on = false;
+    assert_int_equal(system_.writes, 2); /* of the file without a name, and of the other */
+    assert_in_memory(true);
+}
+
 /* Whichever: the last one is the header. Of the second area alone nothing depends. */
 static void without_a_write_there_is_no_file(void **state)
 {
@@ -440,6 +452,7 @@ int main(void)
         IN_DIR(an_allocation_that_signals_interrupt_is_tried_again),
         IN_DIR(a_full_disk_is_asked_once),
         IN_DIR(what_is_written_bit_by_bit_is_whole),
+        IN_DIR(what_is_never_written_makes_no_file),
         IN_DIR(without_a_write_there_is_no_file),
         IN_DIR(where_files_have_a_name_at_once_it_is_made_by_that),
         IN_DIR(a_file_that_gets_no_name_is_none),

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/crc32c.h"
@@ -142,6 +143,13 @@ static void segments_lie_one_behind_the_other(void **state)
     no_writes = true;
     assert_false(append(8, 'x', &at[0]));
     no_writes = false;
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = tail + sizeof(hb_segment); /* beyond which a signal ends the program */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_false(append(8, 'x', &at[0]));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(spool->tail, tail);
 }
 
