@@ -15,10 +15,14 @@ static hb_session *session;
 static const uint32_t all_flags =
     HB_SESSION_SHAPES | HB_SESSION_FLOPS | HB_SESSION_MODULES | HB_SESSION_MEMORY;
 
+/* Where each call has a barrier of its own, none goes the quick way. */
+static bool the_long_way;
+
 static int begin(void **state)
 {
     (void)state;
     spool = still_spool(NULL, 16 << 20);
+    if (the_long_way) hb_heavy_fence = true;
     session = begin_in(spool, all_flags);
     for (int i = 0; i < HB_LOST_CAUSES; i++)
         (void)hb_threads_take_lost((enum hb_lost_cause)i);
@@ -340,5 +344,7 @@ int main(void)
         IN_SESSION(what_others_ended_makes_room_for_deeper_ones),
         IN_SESSION(modules_have_the_number_of_the_scope_around_them),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    the_long_way = true;
+    return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,16 +175,18 @@ static void numbers_and_flops_are_recorded_where_there_are_some(void **state)
 
 static const int64_t dims[] = {2, 3, 4, 5};
 
+/* Of tensors alone there is a quicker way. */
+static hb_input_kind kind;
+
 static hb_scope op_of(uint32_t count)
 {
-    const hb_input input = {.kind = HB_INPUT_INT_LIST, .count = count, .dims = dims};
+    const hb_input input = {.kind = kind, .dtype = HB_FLOAT32, .count = count, .dims = dims};
     return hb_op("op with inputs", &(hb_op_info){.inputs = &input, .num_inputs = 1});
 }
 
 /* In full, and then where they stand. */
-static void inputs_are_told_once_in_a_chunk(void **state)
+static void tell_inputs_again_and_again(void)
 {
-    (void)state;
     uint64_t place = 0;
     begin(0);
     for (int i = 0; i < 3; i++)
@@ -206,6 +208,27 @@ static void inputs_are_told_once_in_a_chunk(void **state)
     }
 }
 
+/* And where each call has a barrier of its own, which goes another way. */
+static void each_way(void (*test)(void))
+{
+    const hb_input_kind kinds[] = {HB_INPUT_TENSOR, HB_INPUT_INT_LIST};
+    bool heavy = hb_heavy_fence;
+    for (size_t i = 0; i < HB_ARRAY_LEN(kinds); i++) {
+        kind = kinds[i];
+        hb_heavy_fence = heavy;
+        test();
+        hb_heavy_fence = true;
+        test();
+    }
+    hb_heavy_fence = heavy;
+}
+
+static void inputs_are_told_once_in_a_chunk(void **state)
+{
+    (void)state;
+    each_way(tell_inputs_again_and_again);
+}
+
 /* So many bytes are left. */
 static void fill_but(uint32_t left)
 {
@@ -223,9 +246,8 @@ static void fill_but(uint32_t left)
 }
 
 /* There is room for where inputs stand, but these are new; or just for these. */
-static void inputs_at_a_chunks_end_are_whole(void **state)
+static void tell_inputs_at_a_chunks_end(void)
 {
-    (void)state;
     begin(HB_SESSION_SHAPES);
     uint32_t bytes = record_of(op_of(4))->units * 8u;
     for (uint32_t left = 16; left <= bytes; left += 8) {
@@ -236,6 +258,12 @@ static void inputs_at_a_chunks_end_are_whole(void **state)
         assert_record(r, HB_RECORD_OP, HB_RECORD_INPUTS, bytes / 8 - 3);
         assert_int_equal(hb_thread_tls->chunk == before, left == bytes);
     }
+}
+
+static void inputs_at_a_chunks_end_are_whole(void **state)
+{
+    (void)state;
+    each_way(tell_inputs_at_a_chunks_end);
 }
 
 static void inputs_that_are_too_many_are_left_out(void **state)
