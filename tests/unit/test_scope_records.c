@@ -144,6 +144,39 @@ static void without_a_session_no_way_records(void **state)
     assert_int_equal(hb_thread_self()->depth, 0);
 }
 
+/* As of a signal handler, which has interrupted one. */
+static void within_a_call_no_way_records(void **state)
+{
+    (void)state;
+    hb_module module = hb_module_create("Within");
+    begin(HB_SESSION_MODULES);
+    for (int way = 0; way < WAYS; way++)
+        (void)record_of(begin_in_way(way)); /* new names take calls of their own */
+    hb_thread *t = hb_record_enter_at(HB_FRAME);
+    for (int way = 0; way < WAYS; way++)
+        assert_null(begin_in_way(way).record);
+    assert_null(hb_module_call(module).record);
+    assert_null(hb_record_annotation(1).record);
+    hb_range_push("function");
+    hb_thread_leave(t);
+    assert_int_equal(t->depth, 0);
+    assert_int_equal(hb_session_lost_of(session, HB_LOST_REENTRANT), WAYS + 3);
+}
+
+static void a_pop_ends_none_but_ranges(void **state)
+{
+    (void)state;
+    hb_module module = hb_module_create("Popped");
+    begin(HB_SESSION_MODULES);
+    for (int way = 0; way <= WAYS; way++) {
+        hb_scope scope = way < WAYS ? begin_in_way(way) : hb_module_call(module);
+        hb_range_pop();
+        assert_int_equal(((const hb_record *)scope.record)->end, 0);
+        assert_int_equal(hb_thread_tls->depth, 1);
+        hb_scope_end(&scope);
+    }
+}
+
 /* ---- operators ---- */
 
 static void numbers_and_flops_are_recorded_where_there_are_some(void **state)
@@ -410,6 +443,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_SPOOL(each_way_has_its_name_kind_and_stack),
         IN_SPOOL(without_a_session_no_way_records),
+        IN_SPOOL(within_a_call_no_way_records),
+        IN_SPOOL(a_pop_ends_none_but_ranges),
         IN_SPOOL(numbers_and_flops_are_recorded_where_there_are_some),
         IN_SPOOL(inputs_are_told_once_in_a_chunk),
         IN_SPOOL(inputs_at_a_chunks_end_are_whole),
