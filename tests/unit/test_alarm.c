@@ -302,6 +302,11 @@ static void failed_calls_ring(void **state)
     expect_call("hipMalloc failed with error 2", 0);
     hb_alarm_hip_failed("hipEventQuery", 601);
     expect_call("hipEventQuery failed with error 601", 0);
+    char name[151] = "", expected[200];
+    memset(name, 'h', 150);
+    hb_alarm_hip_failed(name, -1);
+    snprintf(expected, sizeof expected, "%.100s failed with error -1", name);
+    expect_call(expected, 0);
     hb_alarm_give(a);
     a = hb_alarm_take();
     hb_alarm_hip_failed("hipMalloc", 2);
@@ -339,6 +344,9 @@ static void the_programs_own_handler_is_called_as_well(void **state)
     handled = told = 0;
     handle_by(plain_handler);
     assert_int_equal(hb_alarm_watch_signal(a, SIGUSR2), HB_OK);
+    struct sigaction ours;
+    assert_int_equal(sigaction(SIGUSR2, NULL, &ours), 0);
+    assert_true((ours.sa_flags & SA_RESTART) && (ours.sa_flags & SA_ONSTACK));
     send();
     expect_call("signal", 0);
     assert_int_equal(handled, 1);

@@ -74,6 +74,8 @@ static bool open_pipe(hb_alarm *a)
     int ends[2];
     if (a->pid && hb_kept_file_is_there(&a->reader) && hb_kept_file_is_there(&a->writer))
         return true;
+    hb_kept_file_close(&a->reader); /* one of them may be left */
+    hb_kept_file_close(&a->writer);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
     a->reader = hb_kept_file_of(ends[0]);
     a->writer = hb_kept_file_of(ends[1]);
@@ -110,7 +112,8 @@ hb_alarm *hb_alarm_take(void)
 void hb_alarm_wake(hb_alarm *alarm)
 {
     int error = errno;
-    if (hb_kept_file_is_there(&alarm->writer)) {
+    /* Into a pipe that the program has closed one end of, SIGPIPE would be what comes. */
+    if (hb_kept_file_is_there(&alarm->writer) && hb_kept_file_is_there(&alarm->reader)) {
         ssize_t n = write(alarm->writer.fd, "", 1); /* a full pipe wakes as well */
         (void)n;
     }
