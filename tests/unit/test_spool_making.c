@@ -63,19 +63,20 @@ ssize_t __wrap_pwrite64(int fd, const void *data, size_t size, off_t at)
     return __real_pwrite64(fd, data, system_.short_writes ? HB_MIN(size, most) : size, at);
 }
 
-int __real_open64(const char *path, int flags, ...);
-int __wrap_open64(const char *path, int flags, ...);
-int __wrap_open64(const char *path, int flags, ...)
+int __real_openat64(int in, const char *path, int flags, ...);
+int __wrap_openat64(int in, const char *path, int flags, ...);
+int __wrap_openat64(int in, const char *path, int flags, ...)
 {
     va_list list;
+    bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
     va_start(list, flags);
-    mode_t mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(list, mode_t) : 0;
+    mode_t mode = unnamed || (flags & O_CREAT) ? va_arg(list, mode_t) : 0;
     va_end(list);
-    if (is_asked() && system_.no_unnamed && (flags & O_TMPFILE) == O_TMPFILE) {
+    if (is_asked() && system_.no_unnamed && unnamed) {
         errno = EOPNOTSUPP;
         return -1;
     }
-    return __real_open64(path, flags, mode);
+    return __real_openat64(in, path, flags, mode);
 }
 
 int __real_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags);
