@@ -22,7 +22,7 @@ static struct {
     bool on;
     int refusals, error, calls; /* so many allocations fail */
     int failing_write, writes;  /* the n-th one; 0: none */
-    bool short_writes, empty_writes, no_unnamed, no_links;
+    bool short_writes, empty_writes, no_unnamed, no_links, locked;
     uint64_t free_blocks; /* of 4096 bytes; 0: as it is */
 } system_;
 
@@ -88,6 +88,17 @@ int __wrap_linkat(int from_dir, const char *from, int to_dir, const char *to, in
         return -1;
     }
     return __real_linkat(from_dir, from, to_dir, to, flags);
+}
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+    if (is_asked() && system_.locked) {
+        errno = EWOULDBLOCK;
+        return -1;
+    }
+    return __real_flock(fd, operation);
 }
 
 int __real_fstatvfs64(int fd, struct statvfs *fs);
@@ -403,6 +414,17 @@ static void a_file_that_gets_no_name_is_none(void **state)
     assert_in_memory(true);
 }
 
+/* By somebody who means ill: recovery could not tell that this process lives. */
+static void a_file_that_another_has_locked_is_none(void **state)
+{
+    (void)state;
+    be_asked();
+    system_.locked = true;
+    spool = still_spool(dir, BYTES);
+    system_.on = false;
+    assert_in_memory(true);
+}
+
 /* A sixteenth of what is free, but for the first chunks. */
 static void little_of_a_disk_is_taken(void **state)
 {
@@ -457,6 +479,7 @@ int main(void)
         IN_DIR(without_a_write_there_is_no_file),
         IN_DIR(where_files_have_a_name_at_once_it_is_made_by_that),
         IN_DIR(a_file_that_gets_no_name_is_none),
+        IN_DIR(a_file_that_another_has_locked_is_none),
         IN_DIR(little_of_a_disk_is_taken),
         IN_DIR(chunks_are_added_as_long_as_there_is_room),
     };

@@ -438,6 +438,28 @@ static void a_file_goes_wherever_its_directory_is(void **state)
     spool = still_spool(dir, BYTES);
 }
 
+static int let_go_in_child(void)
+{
+    int fd = spool->file.fd, in = spool->dir.fd;
+    hb_spool_abandon(spool);
+    if (spool->base || spool->path || spool->file.fd != -1) return 1;
+    if (fcntl(fd, F_GETFD) != -1 || fcntl(in, F_GETFD) != -1) return 2;
+    hb_spool_abandon(spool); /* which it is not open any more for */
+    return 0;
+}
+
+static void a_child_lets_go_of_its_parents_spool(void **state)
+{
+    (void)state;
+    uint64_t at;
+    pid_t pid = fork();
+    if (pid == 0) _exit(let_go_in_child());
+    wait_for_success(pid);
+    assert_int_equal(files(), 1);
+    assert_true(append(100, 'a', &at));
+    assert_segment(at, 100, 'a');
+}
+
 /* Whatever else is open, and whichever was closed. */
 static void at_exit_files_go_whose_sessions_are_saved(void **state)
 {
@@ -477,6 +499,7 @@ int main(void)
         IN_SPOOL(new_names_lie_in_a_chunk),
         IN_SPOOL(a_file_that_is_kept_is_given_away),
         IN_SPOOL(a_file_goes_wherever_its_directory_is),
+        IN_SPOOL(a_child_lets_go_of_its_parents_spool),
         IN_SPOOL(at_exit_files_go_whose_sessions_are_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
