@@ -15,11 +15,11 @@
 
 static bool is_committed_at_once(void)
 {
-    char mode = '0';
+    char mode;
     FILE *f = fopen("/proc/sys/vm/overcommit_memory", "re");
-    if (f && fread(&mode, 1, 1, f) != 1) mode = '0';
+    bool is = f && fread(&mode, 1, 1, f) == 1 && mode == '2';
     if (f) fclose(f);
-    return mode == '2';
+    return is;
 }
 
 /* Aligned, so that a record's address tells its chunk. */
@@ -50,13 +50,12 @@ static bool map_lists(hb_chunk_pool *pool, uint32_t count)
 
 static bool set_up(hb_chunk_pool *pool, uint32_t count, uint32_t most_in_file)
 {
-    uint32_t first = most_in_file ? HB_MIN(most_in_file, count - 1) + 1 : 1;
-    pool->base = map_chunks(pool, count);
-    if (!pool->base) return false;
+    uint32_t first = most_in_file + 1;
     pool->max_chunks = count;
     pool->first_in_memory = first;
     atomic_store(&pool->fresh, first);
-    if (map_lists(pool, count) &&
+    pool->base = map_chunks(pool, count);
+    if (pool->base && map_lists(pool, count) &&
         mprotect(pool->base + (size_t)first * HB_CHUNK_BYTES,
                  (size_t)(count - first) * HB_CHUNK_BYTES, PROT_READ | PROT_WRITE) == 0)
         return true;
