@@ -97,6 +97,29 @@ static void space_is_given_back_whole_and_taken_from_the_front(void **state)
     hb_buf_free(&space);
 }
 
+/* As there is for 16 places: the next one is forgotten, and the others are as they were. */
+static void space_that_there_is_no_memory_for_is_forgotten(void **state)
+{
+    enum { PLACES = 16, APART = 10 };
+    hb_buf space;
+    uint64_t offset = 0;
+    (void)state;
+    hb_buf_init(&space, PLACES * sizeof(hb_extent));
+    for (uint64_t i = PLACES; i > 0; i--)
+        hb_free_space_add(&space, (hb_extent){APART * i, 1});
+    hb_free_space_add(&space, (hb_extent){APART * PLACES + 5, 1});
+    const hb_extent *e = (const hb_extent *)space.data;
+    assert_int_equal(space.size, PLACES * sizeof *e);
+    for (uint64_t i = 0; i < PLACES; i++)
+        assert_true(e[i].offset == APART * (i + 1) && e[i].bytes == 1);
+    assert_true(hb_free_space_take(&space, 1, &offset)); /* so that there is memory again */
+    assert_int_equal(offset, APART);
+    hb_free_space_add(&space, (hb_extent){APART * PLACES + 5, 2});
+    assert_true(hb_free_space_take(&space, 2, &offset));
+    assert_int_equal(offset, APART * PLACES + 5);
+    hb_buf_free(&space);
+}
+
 /* ---- lists of parts ---- */
 
 enum { THREADS = 20, PARTS = 15 };
@@ -404,6 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(space_is_given_back_whole_and_taken_from_the_front),
+        cmocka_unit_test(space_that_there_is_no_memory_for_is_forgotten),
         cmocka_unit_test(parts_are_found_in_whatever_order_they_came),
         cmocka_unit_test(coded_records_are_what_the_format_says),
         cmocka_unit_test(what_is_not_whole_is_no_records),

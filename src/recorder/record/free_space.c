@@ -25,18 +25,17 @@ static size_t place_of(const hb_buf *space, uint64_t offset)
     return HB_LOWER_BOUND(e, n, offset, offset);
 }
 
-static bool insert_at(hb_buf *space, size_t at, hb_extent extent)
+static void insert_at(hb_buf *space, size_t at, hb_extent extent)
 {
     size_t n;
     hb_buf_append(space, &extent, sizeof extent);
     if (space->failed) {
         space->failed = false;
-        return false;
+        return;
     }
     hb_extent *e = all(space, &n);
     memmove(&e[at + 1], &e[at], (n - 1 - at) * sizeof *e);
     e[at] = extent;
-    return true;
 }
 
 void hb_free_space_add(hb_buf *space, hb_extent extent)
@@ -54,7 +53,7 @@ void hb_free_space_add(hb_buf *space, hb_extent extent)
         e[at].offset = extent.offset;
         e[at].bytes += extent.bytes;
     } else {
-        (void)insert_at(space, at, extent);
+        insert_at(space, at, extent);
     }
 }
 
@@ -79,6 +78,6 @@ void hb_free_space_cut(hb_buf *space, uint64_t end)
     hb_extent *e = all(space, &n);
     while (n && e[n - 1].offset >= end)
         n--;
-    if (n && e[n - 1].offset + e[n - 1].bytes > end) e[n - 1].bytes = end - e[n - 1].offset;
+    if (n) e[n - 1].bytes = HB_MIN(e[n - 1].bytes, end - e[n - 1].offset);
     space->size = n * sizeof *e;
 }
