@@ -28,7 +28,6 @@
 
 #include "forks_with_threads.h"
 #include "record/codec.h"
-#include "record/process_id.h"
 #include "record/session.h"
 #include "test_dir.h"
 #include "written_trace.h"
@@ -540,33 +539,6 @@ static void names_of_overlapping_profilers_are_in_both_spools(void **state)
     assert_int_equal(n, 1);
 }
 
-/* ---- whose it is ---- */
-
-static void a_process_lives_or_not_or_nobody_knows(void **state)
-{
-    (void)state;
-    const hb_process_id here = hb_process_id_here();
-    hb_process_id id = here;
-    assert_int_equal(hb_process_life_of(&id), HB_PROCESS_ALIVE);
-    id.start_time++; /* another one of its number */
-    assert_int_equal(hb_process_life_of(&id), HB_PROCESS_DEAD);
-    id = here;
-    id.pid = 0x7fffffff;
-    assert_int_equal(hb_process_life_of(&id), HB_PROCESS_DEAD);
-    id = here;
-    id.namespace ++; /* in another container */
-    assert_int_equal(hb_process_life_of(&id), HB_PROCESS_UNKNOWN);
-    id = here;
-    id.boot_id[0] ^= 1; /* on another machine, or before it was started again */
-    assert_int_equal(hb_process_life_of(&id), HB_PROCESS_UNKNOWN);
-    id = here;
-    id.start_time = 0;
-    assert_int_equal(hb_process_life_of(&id), HB_PROCESS_UNKNOWN);
-    id = here;
-    id.namespace = 0;
-    assert_int_equal(hb_process_life_of(&id), HB_PROCESS_UNKNOWN);
-}
-
 /* ---- call stacks ---- */
 
 static bool spool_has(const char *text)
@@ -1020,7 +992,6 @@ int main(void)
         IN_DIR(a_spool_without_a_header_goes_when_it_is_old),
         IN_DIR(a_killed_process_with_a_living_child_is_recovered),
         IN_DIR(names_of_overlapping_profilers_are_in_both_spools),
-        cmocka_unit_test(a_process_lives_or_not_or_nobody_knows),
         IN_DIR(stacks_of_a_killed_process_have_names),
         IN_DIR(without_stacks_no_mapped_code_is_kept),
         IN_DIR(what_ended_threads_recorded_survives_a_kill),
