@@ -78,6 +78,7 @@ static inline hb_segment *segment_before(hb_buf *bytes, uint64_t payload)
 static inline uint64_t append_hot(hb_buf *bytes, uint32_t chunks)
 {
     hb_segment head = {.kind = HB_SEGMENT_HOT, .bytes = (uint64_t)chunks * HB_CHUNK_BYTES};
+    append_zeros(bytes, HB_ROUND_UP(bytes->size, HB_SEGMENT_ALIGN) - bytes->size);
     uint64_t behind = bytes->size + sizeof head;
     head.padding = (uint32_t)(HB_ROUND_UP(behind, HB_CHUNK_BYTES) - behind);
     seal_segment(&head);

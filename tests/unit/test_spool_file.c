@@ -6,7 +6,7 @@
 #include <hipboard/hipboard.h>
 
 #include "record/codec.h"
-#include "spool_bytes.h"
+#include "spool_without_memory.h"
 
 enum { RECORDS = 10 };
 
@@ -106,6 +106,8 @@ static void entries_without_sense_are_no_sessions(void **state)
         all[i].state = states[i];
     /* The last one that has room in a chunk. */
     all[HB_SESSIONS_PER_CHUNK - 1] = (hb_session){.number = 6, .state = HB_SESSION_STOPPED};
+    /* What is left of a chunk behind it has room for the beginning of one, which is none. */
+    memcpy(&all[HB_SESSIONS_PER_CHUNK], &all[3], 2 * sizeof(uint32_t));
     memset(all[2].trace_id, 'x', sizeof all[2].trace_id);
     memset(all[2].file_name, 'y', sizeof all[2].file_name);
     read_bytes(&file, &bytes);
@@ -442,6 +444,44 @@ static void of_what_stands_twice_the_segment_is_read(void **state)
     }
 }
 
+/* ---- without memory ---- */
+
+static void a_spool_is_read_whole_or_there_is_no_memory(void **state)
+{
+    (void)state;
+    static const uint32_t numbers[] = {1, 2};
+    hb_record raw[RECORDS];
+    unsigned char coded[HB_CODEC_MOST(sizeof raw)];
+    hb_spool_file file;
+    make_records(raw, RECORDS);
+    size_t size = hb_codec_encode((const char *)raw, sizeof raw, coded);
+    hb_segment head = {.kind = HB_SEGMENT_EVENTS,
+                       .codec = HB_CODEC_DELTA,
+                       .raw_bytes = sizeof raw,
+                       .events = info_of(1, 3, 5)};
+    hb_events_info hot = info_of(2, 4, 0);
+    hb_buf bytes = begin_spool();
+    append_segment(&bytes, head, coded, size);
+    append_segment(&bytes, (hb_segment){.kind = HB_SEGMENT_CODE}, "code\n", 5);
+    append_segment(&bytes, (hb_segment){.kind = HB_SEGMENT_NAMES}, "names", 5);
+    uint64_t chunks = append_hot(&bytes, 3);
+    put_sessions(&bytes, chunks, numbers, 2);
+    put_events(&bytes, chunks + HB_CHUNK_BYTES, &hot, 3);
+    *chunk_at(&bytes, chunks + 2 * HB_CHUNK_BYTES) =
+        (hb_chunk){.kind = HB_CHUNK_NAMES, .used = sizeof(hb_chunk) + 100};
+    assert_each_failing_allocation_is_told(&bytes);
+    /* Nor are records damaged for which there is no memory. */
+    read_bytes(&file, &bytes);
+    const hb_part *part = &only_thread(&file, 1)->parts.items[0];
+    allocations = 0;
+    failing_allocation = 1;
+    assert_false(load_part(&file, part, raw));
+    failing_allocation = 0;
+    assert_int_equal(hb_spool_file_was_read(&file), HB_ERROR_NO_MEMORY);
+    hb_spool_file_close(&file);
+    hb_buf_free(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,6 +496,7 @@ int main(void)
         IN_DIR(a_list_that_is_not_of_words_ends),
         IN_DIR(a_later_part_takes_no_more_than_its_chunk),
         IN_DIR(of_what_stands_twice_the_segment_is_read),
+        IN_DIR(a_spool_is_read_whole_or_there_is_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,34 @@ static void a_file_that_may_only_be_read_is_read(void **state)
     hb_buf_free(&bytes);
 }
 
+/* Its number is 0 then; and whatever failed before is no reason to refuse it. */
+static void without_a_standard_input_a_file_is_read(void **state)
+{
+    (void)state;
+    static const int errors[] = {EACCES, EROFS, ENOENT, ELOOP, EIO};
+    char path[PATH_MAX];
+    struct stat st;
+    hb_spool_file file;
+    hb_buf bytes = begin_spool();
+    path_of_bytes(path);
+    write_bytes(&bytes, &st);
+    int input = fcntl(0, F_DUPFD_CLOEXEC, 3);
+    for (size_t i = 0; i < HB_ARRAY_LEN(errors); i++) {
+        close(0);
+        errno = errors[i];
+        hb_result result = hb_spool_file_open(&file, path, &st);
+        int number = file.fd;
+        hb_spool_file_close(&file);
+        bool is_closed = fcntl(0, F_GETFD) < 0;
+        if (input >= 0) dup2(input, 0);
+        assert_int_equal(result, HB_OK);
+        assert_int_equal(number, 0);
+        assert_true(is_closed);
+    }
+    if (input >= 0) close(input);
+    hb_buf_free(&bytes);
+}
+
 /* ---- whose it is ---- */
 
 static void a_file_is_its_process_as_long_as_that_lives(void **state)
@@ -354,6 +382,7 @@ int main(void)
         IN_DIR(another_file_than_was_seen_is_not_read),
         IN_DIR(what_is_removed_while_it_is_opened_is_its_owners),
         IN_DIR(a_file_that_may_only_be_read_is_read),
+        IN_DIR(without_a_standard_input_a_file_is_read),
         IN_DIR(a_file_is_its_process_as_long_as_that_lives),
         IN_DIR(who_holds_a_file_is_asked_where_nothing_else_is_known),
         IN_DIR(other_formats_are_told_by_what_they_are),

@@ -235,6 +235,7 @@ static void names_are_found_by_their_place_in_the_table(void **state)
         memcpy(chunk + 1, names.data, names.size);
     }
     read_bytes(&file, &bytes);
+    assert_int_equal(file.names.size, 6 * sizeof(hb_string_run)); /* and none of no bytes */
     assert_name(&file, 8, "name1");
     assert_name(&file, 24, "name2");
     for (uint64_t i = 0; i < 3; i++)

@@ -5,7 +5,7 @@
  */
 #include <hipboard/hipboard.h>
 
-#include "spool_bytes.h"
+#include "spool_without_memory.h"
 
 enum { EVENTS = 1, SESSION = 2, STRINGS = 3 };
 
@@ -228,6 +228,7 @@ static void names_are_found_run_by_run(void **state)
     *old_at(&bytes, 3) = (old_chunk){.kind = STRINGS, .used = HEAD + 13, .string_offset = 3000000};
     put_text(&bytes, 3 * HB_CHUNK_BYTES + HEAD, "whole");
     read_bytes(&file, &bytes);
+    assert_int_equal(file.names.size, 3 * sizeof(hb_string_run));
     assert_name(&file, 8, "first");
     assert_name(&file, 8 + HB_CHUNK_BYTES - HEAD + 8, "in the next chunk");
     assert_name(&file, 8 + 2 * HB_CHUNK_BYTES - HEAD - 16, "end");
@@ -327,6 +328,22 @@ static void spools_of_other_sizes_are_not_read(void **state)
     hb_buf_free(&bytes);
 }
 
+/* ---- without memory ---- */
+
+static void a_spool_is_read_whole_or_there_is_no_memory(void **state)
+{
+    (void)state;
+    hb_buf bytes = begin_old(6);
+    header_of(&bytes)->first_session = 1;
+    header_of(&bytes)->first_strings = 4;
+    put_session(&bytes, 1, 8, 2)->first_thread = 3;
+    put_session(&bytes, 2, 7, 0);
+    put_records(&bytes, 3, 8, 500);
+    *old_at(&bytes, 4) = (old_chunk){.kind = STRINGS, .used = 500};
+    assert_each_failing_allocation_is_told(&bytes);
+    hb_buf_free(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +353,7 @@ int main(void)
         IN_DIR(lists_end_where_they_lead_astray),
         IN_DIR(records_of_another_session_are_not_read),
         IN_DIR(spools_of_other_sizes_are_not_read),
+        IN_DIR(a_spool_is_read_whole_or_there_is_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

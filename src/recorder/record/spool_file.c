@@ -40,9 +40,18 @@ bool hb_spool_file_read(hb_spool_file *f, uint64_t offset, void *to, size_t byte
            read_some(f, offset, to, bytes) == bytes;
 }
 
+/* What there is no memory for is not known, which is no reason to take it for damaged. */
+static void *room_for(hb_spool_file *f, size_t bytes)
+{
+    void *room = malloc(HB_MAX(bytes, 1u));
+    if (!room && !f->unread) f->unread = ENOMEM;
+    return room;
+}
+
 hb_result hb_spool_file_was_read(const hb_spool_file *f)
 {
     if (!f->unread) return HB_OK;
+    if (f->unread == ENOMEM) return hb_no_memory();
     return hb_fail_errno(HB_ERROR_IO, f->unread, "%s: can't be read", f->path);
 }
 
@@ -215,7 +224,7 @@ static bool read_chunk(hb_spool_file *f, uint64_t offset)
  * that has the same records. */
 static bool is_whole(hb_spool_file *f, const hb_segment *s, uint64_t payload)
 {
-    char *bytes = malloc(HB_MAX(s->bytes, 1u));
+    char *bytes = room_for(f, s->bytes);
     bool whole = bytes && hb_spool_file_read(f, payload, bytes, s->bytes) &&
                  hb_crc32c(bytes, s->bytes) == s->payload_crc;
     free(bytes);
@@ -287,7 +296,7 @@ static bool is_segment(const hb_segment *s)
 /* The next whole head at or behind *offset, over holes and damage. */
 static bool find_segment(hb_spool_file *f, uint64_t *offset, hb_segment *s)
 {
-    char *window = malloc(WINDOW);
+    char *window = room_for(f, WINDOW);
     bool found = false;
     while (window && !found && *offset + sizeof *s <= f->size) {
         size_t n = read_some(f, *offset, window, WINDOW), at = 0;
@@ -382,7 +391,7 @@ static bool file_load(const hb_spool_view *view, uint32_t session, const hb_thre
         hb_codec_copy_hot(raw, raw, part->raw_bytes);
         return true;
     }
-    unsigned char *coded = malloc(HB_MAX(part->coded_bytes, 1u));
+    unsigned char *coded = room_for(f, part->coded_bytes);
     bool ok = coded && hb_spool_file_read(f, part->offset, coded, part->coded_bytes) &&
               hb_crc32c(coded, part->coded_bytes) == part->crc && hb_part_decode(part, coded, raw);
     free(coded);

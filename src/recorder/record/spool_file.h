@@ -33,20 +33,23 @@ typedef struct hb_spool_file {
     hb_buf parts;    /* while it is read */
     char *code;      /* from malloc: of view.code */
     uint64_t code_number;
-    int unread; /* errno of the first read that failed: then what seems damaged may be whole */
+    int unread; /* errno of the first read that failed, or ENOMEM: then what seems damaged may be
+                   whole */
     hb_spool_view view;
 } hb_spool_file;
 
 /** `seen`: what its name stood for when it was found. HB_ERROR_BUSY when its process lives, or it
- * is gone again; HB_ERROR_IO when it can't be read. HB_ERROR_NOT_FOUND when it holds nothing, as
- * its process died while making it. Else what is wrong with it. To be closed always. */
+ * is gone again; HB_ERROR_IO when it can't be read, HB_ERROR_NO_MEMORY. HB_ERROR_NOT_FOUND when it
+ * holds nothing, as its process died while making it. Else what is wrong with it. To be closed
+ * always. */
 hb_result hb_spool_file_open(hb_spool_file *file, const char *path, const struct stat *seen);
 void hb_spool_file_close(hb_spool_file *file);
 
 /** So many bytes at an offset. */
 bool hb_spool_file_read(hb_spool_file *file, uint64_t offset, void *to, size_t bytes);
 
-/** HB_ERROR_IO when the disk did not give all that was asked for so far. */
+/** HB_ERROR_IO when the disk did not give all that was asked for so far, HB_ERROR_NO_MEMORY when
+ * there was no memory for some of it. */
 hb_result hb_spool_file_was_read(const hb_spool_file *file);
 
 /** It is a trace now: noted in the file, where that can be written. */
