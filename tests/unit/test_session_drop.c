@@ -222,7 +222,7 @@ static void the_oldest_goes_where_more_is_kept_than_may_be(void **state)
     now = FIRST + SPAN;
     for (uint32_t i = 0; i < 4; i++) {
         add(1, FIRST + 10, FIRST + (1 + 2 * i) * 100 * STEP + 100, 100);
-        add(2, i == 2 ? FIRST : FIRST + 20, FIRST + (2 + 2 * i) * 100 * STEP + 100, 100);
+        add(2, i == 0 ? FIRST : FIRST + 20, FIRST + (2 + 2 * i) * 100 * STEP + 100, 100);
     }
     drop(0, 800);
     assert_bytes(800);
