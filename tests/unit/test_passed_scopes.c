@@ -53,6 +53,7 @@ static void the_place_of_a_thread_that_has_recorded_nothing_is_one(void **state)
     assert_true(place > 1);
     hb_session_end(session);
     assert_true(hb_record_place() == 0);
+    assert_true(hb_record_annotation_since(name, hb_ticks(), 0)); /* nothing else is to be done */
     end(session);
 }
 

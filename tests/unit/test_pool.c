@@ -166,6 +166,7 @@ static void every_chunk_has_lists_entries_of_its_own(void **state)
     hb_pool_close(&pool);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 static uint64_t address_space(void)
 {
     unsigned long long pages = 0;
@@ -176,7 +177,6 @@ static uint64_t address_space(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /* What was mapped to begin where a chunk can goes at once, and all else at the end. */
 static void a_pool_takes_the_address_space_of_its_chunks_and_gives_it_back(void **state)
 {

@@ -16,7 +16,10 @@
 static struct {
     bool is_missing;
     const char *boot_id; /* NULL: as it is */
+    const char *other;   /* the stat of process OTHER */
 } played;
+
+enum { OTHER = 123456789 };
 
 static bool is_in_proc(const char *path)
 {
@@ -37,6 +40,7 @@ int open(const char *path, int flags, ...)
     if (played.is_missing && is_in_proc(path)) return -1;
     if (played.boot_id && strcmp(path, "/proc/sys/kernel/random/boot_id") == 0)
         return file_of(played.boot_id);
+    if (played.other && strcmp(path, "/proc/123456789/stat") == 0) return file_of(played.other);
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
 }
 
@@ -156,6 +160,14 @@ static void a_process_lives_or_not_or_nobody_knows(void **state)
     assert_int_equal(hb_process_life_of(&id), HB_PROCESS_UNKNOWN);
 }
 
+/* So that nothing is found there by chance. */
+__attribute__((noinline)) static void fill_the_stack(void)
+{
+    volatile char filled[16384];
+    for (size_t i = 0; i < sizeof filled; i++)
+        filled[i] = 'x';
+}
+
 /* Also of itself, and of one that had none either. */
 static void without_proc_nobody_knows(void **state)
 {
@@ -169,6 +181,7 @@ static void without_proc_nobody_knows(void **state)
     as_known.namespace = 0;
     hb_process_life of_known = hb_process_life_of(&known), of_here = hb_process_life_of(&as_here),
                     of_other = hb_process_life_of(&as_known);
+    fill_the_stack();
     hb_process_name(name, sizeof name);
     played.is_missing = false;
     assert_int_equal(here.pid, getpid());
@@ -204,6 +217,55 @@ static void a_process_that_has_ended_is_dead(void **state)
     assert_int_equal(hb_process_life_of(&id), HB_PROCESS_DEAD);
     wait_for_success(child);
     assert_int_equal(hb_process_life_of(&id), HB_PROCESS_DEAD);
+}
+
+/* By the 22nd of what /proc says, and its state. What is cut off says nothing. */
+static void a_process_that_is_dying_is_dead(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t start;
+        hb_process_life life;
+    } others[] = {
+        {"1 (a) R 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n", 22, HB_PROCESS_ALIVE},
+        {"1 (a) R 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22", 22, HB_PROCESS_ALIVE},
+        {"1 (a) D 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n", 22, HB_PROCESS_ALIVE},
+        {"1 (a) X 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n", 22, HB_PROCESS_DEAD},
+        {"1 (a) Z 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n", 22, HB_PROCESS_DEAD},
+        {"1 (a) X 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 1 23\n", 1, HB_PROCESS_DEAD},
+        {"1 (a) R 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21\n", 1, HB_PROCESS_DEAD},
+        {"1 (a) R 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21\n", 21, HB_PROCESS_DEAD},
+        {"1 (a)", 1, HB_PROCESS_DEAD},
+        {"", 1, HB_PROCESS_DEAD},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(others); i++) {
+        hb_process_id id = hb_process_id_here();
+        id.pid = OTHER;
+        id.start_time = others[i].start;
+        played.other = others[i].text;
+        hb_process_life life = hb_process_life_of(&id);
+        played.other = NULL;
+        assert_int_equal(life, others[i].life);
+    }
+}
+
+/* Then files have the number 0. */
+static void without_a_standard_input_all_is_the_same(void **state)
+{
+    (void)state;
+    char name[64];
+    const hb_process_id before = hb_process_id_here();
+    int input = fcntl(0, F_DUPFD_CLOEXEC, 3);
+    close(0);
+    const hb_process_id id = hb_process_id_here();
+    hb_process_name(name, sizeof name);
+    bool is_closed = fcntl(0, F_GETFD) < 0;
+    if (input >= 0) dup2(input, 0);
+    if (input >= 0) close(input);
+    assert_memory_equal(&id, &before, sizeof id);
+    assert_string_equal(name, "test_process_id");
+    assert_true(is_closed);
 }
 
 /* ---- its name ---- */
@@ -283,6 +345,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_process_lives_or_not_or_nobody_knows),
         cmocka_unit_test(without_proc_nobody_knows),
         cmocka_unit_test(a_process_that_has_ended_is_dead),
+        cmocka_unit_test(a_process_that_is_dying_is_dead),
+        cmocka_unit_test(without_a_standard_input_all_is_the_same),
         cmocka_unit_test(a_process_is_called_as_it_was_started_without_the_directory),
         cmocka_unit_test(a_name_leaves_no_descriptor),
     };

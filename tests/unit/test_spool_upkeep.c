@@ -32,7 +32,7 @@ static _Atomic unsigned
     asked_at[8]; /* looks when the disk's room was asked for, from a refusal on */
 static const char *_Atomic code;
 
-/* The thread looks at a clock once in each of its rounds. */
+/* The spool's thread looks at a clock once in each of its rounds. */
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 
@@ -40,7 +40,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
     int64_t ns = atomic_load(&now);
     if (!ns || clock != CLOCK_MONOTONIC) return __real_clock_gettime(clock, t);
-    atomic_fetch_add(&looks, 1);
+    if (gettid() != getpid()) atomic_fetch_add(&looks, 1);
     *t = (struct timespec){ns / SECOND, ns % SECOND};
     return 0;
 }

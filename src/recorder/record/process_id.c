@@ -8,19 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static size_t read_text(const char *path, char *text, size_t size)
+/* "" when there is none. */
+static void read_text(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
     if (fd >= 0) close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
+    text[HB_MAX(n, 0)] = '\0';
 }
 
 void hb_process_name(char *name, size_t size)
 {
     char buf[4096];
-    (void)read_text("/proc/self/cmdline", buf, sizeof buf);
+    read_text("/proc/self/cmdline", buf, sizeof buf);
     const char *slash = strrchr(buf, '/');
     snprintf(name, size, "%s", slash ? slash + 1 : buf);
 }
@@ -31,9 +31,9 @@ static uint64_t start_time(int64_t pid)
 {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-    if (!read_text(path, text, sizeof text)) return 0;
+    read_text(path, text, sizeof text);
     const char *at = strrchr(text, ')');
-    if (!at || at[1] == '\0' || at[2] == 'Z' || at[2] == 'X') return 0;
+    if (at && (strncmp(at, ") Z", 3) == 0 || strncmp(at, ") X", 3) == 0)) return 0;
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
     return at ? strtoull(at, NULL, 10) : 0;
@@ -45,8 +45,8 @@ hb_process_id hb_process_id_here(void)
     hb_process_id id = {.pid = getpid()};
     id.start_time = start_time(id.pid);
     if (stat("/proc/self/ns/pid", &st) == 0) id.namespace = st.st_ino;
-    size_t n = read_text("/proc/sys/kernel/random/boot_id", id.boot_id, sizeof id.boot_id);
-    if (n && id.boot_id[n - 1] == '\n') id.boot_id[n - 1] = '\0';
+    read_text("/proc/sys/kernel/random/boot_id", id.boot_id, sizeof id.boot_id);
+    id.boot_id[strcspn(id.boot_id, "\n")] = '\0';
     return id;
 }
 

@@ -308,7 +308,7 @@ static bool find_segment(hb_spool_file *f, uint64_t *offset, hb_segment *s)
         }
         *offset += at;
         off_t data = found ? -1 : lseek(f->fd, (off_t)*offset, SEEK_DATA);
-        if (data > 0 && (uint64_t)data > *offset) *offset = (uint64_t)data & ~(uint64_t)7;
+        if (data > (off_t)*offset) *offset = (uint64_t)data & ~(uint64_t)7;
         if (!found && data < 0 && errno == ENXIO) break;
     }
     free(window);
