@@ -84,10 +84,9 @@ bool hb_spool_file_add_names(hb_spool_file *f, uint64_t string_offset, uint64_t 
     if (bytes == 0 || offset >= f->size || bytes > f->size - offset) return true;
     hb_string_run run = {string_offset, bytes, malloc(bytes), false};
     if (!run.bytes) return false;
-    if (hb_spool_file_read(f, offset, run.bytes, bytes))
-        hb_buf_append(&f->names, &run, sizeof run);
-    else
-        free(run.bytes);
+    bool read = hb_spool_file_read(f, offset, run.bytes, bytes);
+    if (read) hb_buf_append(&f->names, &run, sizeof run);
+    if (!read || f->names.failed) free(run.bytes);
     return !f->names.failed;
 }
 
