@@ -480,8 +480,9 @@ static void wait_for_chunks(uint32_t count)
 static void a_file_has_more_chunks_when_most_are_taken(void **state)
 {
     (void)state;
-    enum { MOST = 600 };
-    static const uint32_t counts[] = {HB_SPOOL_HOT, 2 * HB_SPOOL_HOT, 4 * HB_SPOOL_HOT, MOST};
+    enum { MOST = 800, AT_ONCE = 256 };
+    static const uint32_t counts[] = {HB_SPOOL_HOT, 2 * HB_SPOOL_HOT, 4 * HB_SPOOL_HOT,
+                                      4 * HB_SPOOL_HOT + AT_ONCE, MOST};
     open_spool(dir, (uint64_t)MOST * 5 * HB_CHUNK_BYTES, 0);
     assert_int_equal(spool->pool.first_in_memory, MOST + 1);
     for (size_t i = 0; i < HB_ARRAY_LEN(counts); i++) {
