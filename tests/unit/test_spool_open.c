@@ -17,6 +17,9 @@
 
 static struct {
     int errors[4];       /* of the next reads; 0: none */
+    unsigned fails_from; /* the n-th read and all behind it fail; 0: none */
+    unsigned reads;
+    off_t end;           /* of all files; 0: as it is */
     size_t most;         /* bytes that a read gives; 0: all */
     time_t now;          /* 0: as it is */
     const char *removed; /* when a file's state is asked for the second time */
@@ -31,6 +34,11 @@ ssize_t pread(int fd, void *to, size_t size, off_t at)
         played.errors[i] = 0;
         return -1;
     }
+    if (++played.reads >= played.fails_from && played.fails_from) {
+        errno = EIO;
+        return -1;
+    }
+    if (played.end && at >= played.end) return 0;
     if (played.most) size = HB_MIN(size, played.most);
     return syscall(SYS_pread64, fd, to, size, at);
 }
@@ -376,6 +384,36 @@ static void what_cannot_be_read_is_told(void **state)
     }
 }
 
+/* Whenever that is; and as a file that becomes shorter, it is not waited for. */
+static void a_disk_that_answers_no_more_is_told(void **state)
+{
+    (void)state;
+    static const uint32_t one = 1;
+    static const char few[8];
+    hb_spool_file file;
+    hb_buf bytes = begin_spool();
+    append_segment(&bytes, (hb_segment){.kind = HB_SEGMENT_NAMES}, few, sizeof few);
+    append_segment(&bytes, (hb_segment){.kind = HB_SEGMENT_EVENTS, .raw_bytes = 8}, few, 8);
+    append_segment(&bytes, (hb_segment){.kind = HB_SEGMENT_CODE}, few, sizeof few);
+    put_sessions(&bytes, append_hot(&bytes, 1), &one, 1);
+    played.reads = 0;
+    assert_read_as(&bytes, HB_OK, NULL);
+    unsigned all = played.reads;
+    assert_in_range(all, 10, 1000);
+    for (played.fails_from = 1; played.fails_from <= all; played.fails_from++) {
+        played.reads = 0;
+        assert_read_as(&bytes, HB_ERROR_IO, strerror(EIO));
+    }
+    played.fails_from = 0;
+    append_segment(&bytes, (hb_segment){.kind = HB_SEGMENT_EVENTS, .raw_bytes = 8}, few, 8);
+    played.end = (off_t)bytes.size - (off_t)sizeof(hb_segment) - 8;
+    read_bytes(&file, &bytes);
+    assert_int_equal(num_sessions(&file), 1);
+    hb_spool_file_close(&file);
+    played.end = 0;
+    hb_buf_free(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +429,7 @@ int main(void)
         IN_DIR(names_in_the_header_end),
         IN_DIR(reads_that_are_interrupted_or_short_go_on),
         IN_DIR(what_cannot_be_read_is_told),
+        IN_DIR(a_disk_that_answers_no_more_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
