@@ -514,6 +514,22 @@ static void a_full_disk_is_asked_again_after_a_while(void **state)
     close_spool();
 }
 
+/* ---- its end ---- */
+
+static void a_thread_that_has_ended_is_not_ended_again(void **state)
+{
+    (void)state;
+    open_spool(dir, 16 << 20, 0);
+    hb_session_end(session);
+    assert_true(spool->writer_runs);
+    for (int i = 0; i < 2; i++) {
+        assert_true(hb_spool_writer_end(spool));
+        assert_false(spool->writer_runs);
+    }
+    assert_true(spool->writer_ended);
+    close_spool();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -527,6 +543,7 @@ int main(void)
         IN_DIR(mapped_code_is_asked_for_where_a_file_has_call_stacks),
         IN_DIR(a_file_has_more_chunks_when_most_are_taken),
         IN_DIR(a_full_disk_is_asked_again_after_a_while),
+        IN_DIR(a_thread_that_has_ended_is_not_ended_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
