@@ -33,7 +33,32 @@ static bool load_part(const hb_spool_view *view, uint32_t session, const hb_thre
     return true;
 }
 
-static const hb_spool_view in_memory = {.load = load_part};
+static int told_of_no_room;
+
+static void has_no_room(const hb_spool_view *view)
+{
+    (void)view;
+    told_of_no_room++;
+}
+
+static const hb_spool_view in_memory = {.load = load_part, .has_no_room = has_no_room};
+
+static bool has_no_memory;
+
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return has_no_memory ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return has_no_memory ? NULL : __real_realloc(old, size);
+}
 
 static void add_part(hb_records *records, uint32_t thread, hb_part part, const void *raw)
 {
@@ -216,6 +241,40 @@ static void records_are_read_again_by_their_refs(void **state)
     hb_records_free_copy(records);
 }
 
+/* Else a trace would lack records, and seem to have all. */
+static void parts_without_room_are_told_of(void **state)
+{
+    (void)state;
+    uint64_t id;
+    const hb_record raw = {.type = HB_RECORD_OP, .units = sizeof raw / 8};
+    hb_records *records = hb_records_new(1);
+    for (uint32_t n = 0; n < 3; n++)
+        add_part(records, 1, (hb_part){.sequence = n, .raw_bytes = sizeof raw}, &raw);
+    assert_true(hb_records_close(records));
+    hb_cursor c = hb_cursor_open(&in_memory, records, &records->threads.items[0], HB_TYPES_ALL);
+    hb_record_reader reader;
+    hb_record_reader_init(&reader, &in_memory, records);
+    told_of_no_room = 0;
+    has_no_memory = true;
+    assert_null(hb_cursor_next(&c, &id));
+    assert_int_equal(told_of_no_room, 3);
+    assert_null(hb_record_read(&reader, 0));
+    assert_int_equal(told_of_no_room, 4);
+    has_no_memory = false;
+    assert_non_null(hb_record_read(&reader, 0));
+    has_no_memory = true;
+    assert_non_null(hb_record_read(&reader, 0)); /* which was read before */
+    assert_int_equal(told_of_no_room, 4);
+    assert_null(hb_record_read(&reader, (hb_record_ref)1 << 13));
+    assert_int_equal(told_of_no_room, 5);
+    has_no_memory = false;
+    hb_record_reader_free(&reader);
+    hb_cursor_close(&c);
+    assert_int_equal(count_records(records, HB_TYPES_ALL), 3);
+    assert_int_equal(told_of_no_room, 5);
+    hb_records_free_copy(records);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +283,7 @@ int main(void)
         cmocka_unit_test(scopes_have_numbers_one_after_the_other),
         cmocka_unit_test(uncoded_parts_are_read_as_they_are),
         cmocka_unit_test(records_are_read_again_by_their_refs),
+        cmocka_unit_test(parts_without_room_are_told_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

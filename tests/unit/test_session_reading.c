@@ -234,6 +234,9 @@ static void what_does_not_come_back_is_counted_and_said(void **state)
     assert_string_equal(hb_last_error(), expected);
     assert_true(loads(&view, part, 7));
     assert_int_equal(hb_spool_was_read(spool, 2), HB_OK);
+    view.has_no_room(&view);
+    assert_int_equal(hb_spool_was_read(spool, 2), HB_ERROR_IO);
+    assert_non_null(strstr(hb_last_error(), ": Cannot allocate memory"));
 }
 
 /* The number that the program's next file has. */

@@ -479,6 +479,11 @@ static void a_spool_is_read_whole_or_there_is_no_memory(void **state)
     failing_allocation = 0;
     assert_int_equal(hb_spool_file_was_read(&file), HB_ERROR_NO_MEMORY);
     hb_spool_file_close(&file);
+    read_bytes(&file, &bytes);
+    assert_int_equal(hb_spool_file_was_read(&file), HB_OK);
+    file.view.has_no_room(&file.view);
+    assert_int_equal(hb_spool_file_was_read(&file), HB_ERROR_NO_MEMORY);
+    hb_spool_file_close(&file);
     hb_buf_free(&bytes);
 }
 

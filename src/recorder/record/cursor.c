@@ -34,15 +34,24 @@ static bool is_wanted(const hb_part *part, uint32_t types)
     return has == 0 || (has & types);
 }
 
+/* What can't be read for want of memory is told of, and passed over. */
+static bool make_room(const hb_spool_view *view, char **raw, size_t *capacity, size_t bytes)
+{
+    if (bytes <= *capacity) return true;
+    char *more = realloc(*raw, bytes);
+    if (!more) {
+        view->has_no_room(view);
+        return false;
+    }
+    *raw = more;
+    *capacity = bytes;
+    return true;
+}
+
 static bool load(hb_cursor *c, const hb_part *part)
 {
     c->at = c->end = NULL;
-    if (part->raw_bytes > c->capacity) {
-        char *more = realloc(c->raw, part->raw_bytes);
-        if (!more) return false;
-        c->raw = more;
-        c->capacity = part->raw_bytes;
-    }
+    if (!make_room(c->view, &c->raw, &c->capacity, part->raw_bytes)) return false;
     if (!c->view->load(c->view, c->session, c->thread, part, c->raw)) return false;
     c->at = c->raw;
     c->end = c->raw + part->raw_bytes;
@@ -168,12 +177,7 @@ static bool read_part(hb_record_reader *reader, hb_read_part *p, hb_record_ref k
         thread < all->threads.count ? hb_records_nth(all, (uint32_t)thread) : NULL;
     if (!t || at >= t->parts.count) return false;
     const hb_part *part = &t->parts.items[at];
-    if (part->raw_bytes > p->capacity) {
-        char *more = realloc(p->raw, part->raw_bytes);
-        if (!more) return false;
-        p->raw = more;
-        p->capacity = part->raw_bytes;
-    }
+    if (!make_room(reader->view, &p->raw, &p->capacity, part->raw_bytes)) return false;
     p->bytes = part->raw_bytes;
     p->key = key;
     return reader->view->load(reader->view, all->session, t, part, p->raw);
@@ -183,7 +187,10 @@ const hb_record *hb_record_read(hb_record_reader *reader, hb_record_ref ref)
 {
     hb_record_ref place = ref & ((1u << PLACE_BITS) - 1), key = ref - place;
     if (!reader->parts) reader->parts = calloc(READ_PARTS, sizeof *reader->parts);
-    if (!reader->parts) return NULL;
+    if (!reader->parts) {
+        reader->view->has_no_room(reader->view);
+        return NULL;
+    }
     hb_read_part *p = find_part(reader, key);
     if (!p->used && !read_part(reader, p, key)) return NULL;
     p->used = ++reader->clock;

@@ -347,6 +347,13 @@ static bool load_coded(hb_spool *spool, const hb_part *part, char *raw)
     return ok;
 }
 
+static void own_has_no_room(const hb_spool_view *view)
+{
+    hb_spool *spool = view->from;
+    atomic_store(&spool->read_error, ENOMEM);
+    atomic_fetch_add(&spool->unread, 1);
+}
+
 static bool own_load(const hb_spool_view *view, uint32_t session, const hb_thread_records *t,
                      const hb_part *seen, char *raw)
 {
@@ -360,8 +367,10 @@ static bool own_load(const hb_spool_view *view, uint32_t session, const hb_threa
     hb_lock_give(&spool->lock);
     if (loaded || !found) return loaded;
     if (part.raw_bytes == seen->raw_bytes) return load_coded(spool, &part, raw);
+    if (part.raw_bytes < seen->raw_bytes) return false;
     /* Seen while it was filled: what came later does not belong to the snapshot. */
-    char *whole = part.raw_bytes > seen->raw_bytes ? malloc(part.raw_bytes) : NULL;
+    char *whole = malloc(part.raw_bytes);
+    if (!whole) own_has_no_room(view);
     loaded = whole && load_coded(spool, &part, whole);
     if (loaded) memcpy(raw, whole, seen->raw_bytes);
     free(whole);
@@ -374,6 +383,7 @@ hb_spool_view hb_spool_view_own(hb_spool *spool)
                            .string = own_string,
                            .records = own_records,
                            .load = own_load,
+                           .has_no_room = own_has_no_room,
                            .from = spool,
                            .same_process = true};
 }

@@ -69,6 +69,8 @@ typedef struct hb_spool_view {
     /** A part's records, into `raw` of part->raw_bytes; false when they are gone or damaged. */
     bool (*load)(const struct hb_spool_view *view, uint32_t session,
                  const hb_thread_records *thread, const hb_part *part, char *raw);
+    /** There is no memory to load a part into: who asks whether all was read is told. */
+    void (*has_no_room)(const struct hb_spool_view *view);
     void *from;        /* their own */
     bool same_process; /* program counters are of this process's code */
     hb_str code;       /* else what its process had mapped (symbols/loaded_code.h), if known */

@@ -41,10 +41,15 @@ bool hb_spool_file_read(hb_spool_file *f, uint64_t offset, void *to, size_t byte
 }
 
 /* What there is no memory for is not known, which is no reason to take it for damaged. */
+static void has_no_room(hb_spool_file *f)
+{
+    if (!f->unread) f->unread = ENOMEM;
+}
+
 static void *room_for(hb_spool_file *f, size_t bytes)
 {
     void *room = malloc(HB_MAX(bytes, 1u));
-    if (!room && !f->unread) f->unread = ENOMEM;
+    if (!room) has_no_room(f);
     return room;
 }
 
@@ -397,6 +402,11 @@ static bool file_load(const hb_spool_view *view, uint32_t session, const hb_thre
     return ok;
 }
 
+static void file_has_no_room(const hb_spool_view *view)
+{
+    has_no_room(view->from);
+}
+
 /* ---- opening ---- */
 
 static hb_result is_empty(const hb_spool_file *f, const struct stat *st)
@@ -500,6 +510,7 @@ hb_result hb_spool_file_open(hb_spool_file *f, const char *path, const struct st
                               .string = file_string,
                               .records = file_records,
                               .load = file_load,
+                              .has_no_room = file_has_no_room,
                               .from = f};
     return open_file(f, seen);
 }
