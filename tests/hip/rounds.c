@@ -4,8 +4,8 @@
  *
  *   rounds KERNELS.co STEPS [FILES COUNT [IDLE_MS]]
  *
- * Copies its data in and does nothing for a while, then goes through STEPS steps of five kernels and
- * a wait, or until there are COUNT files of that pattern.
+ * Copies its data in and does nothing for a while, then goes through STEPS steps of five kernels
+ * and a wait, or until there are COUNT files of that pattern.
  */
 #include <glob.h>
 #include <stdio.h>

@@ -165,7 +165,7 @@ static void a_stop_amid_launches_returns_with_what_was_done(void **state)
     atomic_store(&all_may_end, false);
     int calls = count_events(trace, "Runtime", "hipModuleLaunchKernel");
     int kernels = count_events(trace, "kernel", "vadd");
-    assert_in_range(calls, ENOUGH, before);
+    assert_in_range(calls, ENOUGH, before + 1); /* the last one may not be counted yet */
     assert_in_range(kernels, 1, calls);
     cJSON_Delete(trace);
 }
