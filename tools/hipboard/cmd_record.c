@@ -445,7 +445,8 @@ static const option_spec options[] = {
     {0, "schedule", "WORDS",
      "record some steps only, as torch.profiler.schedule(): "
      "wait=N,warmup=N,active=N[,repeat=N][,skip_first=N]; a cycle a file. Steps that nothing marks "
-     "are counted as soon as they are seen in what the program launches, slices of time until then",
+     "are counted as soon as they are seen in what the program launches, slices of time until then, "
+     "to the end of the cycle",
      INTO_BY(take_schedule, schedule)},
     {0, "on-demand", NULL,
      "record nothing until `hipboard trigger` or one of the triggers below asks for it",
