@@ -57,15 +57,34 @@ build_in() {
     ninja -C "$dir" >"$out/$dir.log" 2>&1 || { tail -n 40 "$out/$dir.log"; return 1; }
 }
 
-# run_unit DIR MESON_OPTION...
+# Tests often wait: a tree is built of what those of the one before leave of the processors.
+build_ahead() {
+    (
+        renice -n 19 "$BASHPID" >/dev/null
+        build_in "$@"
+    ) &
+    ahead=$!
+}
+
+# In each tree, "DIR MESON_OPTION..."
 run_unit() {
-    local dir=$1
-    say "unit tests in $*"
-    if ! build_in "$@"; then
-        broken=$((broken + 1))
-        return
-    fi
-    local names=()
+    local trees=("$@") tree
+    read -ra tree <<<"${trees[0]}"
+    build_ahead "${tree[@]}"
+    for i in "${!trees[@]}"; do
+        say "unit tests in ${trees[i]}"
+        wait "$ahead" && built=1 || built=0
+        broken=$((broken + 1 - built))
+        if [ -n "${trees[i + 1]:-}" ]; then
+            read -ra tree <<<"${trees[i + 1]}"
+            build_ahead "${tree[@]}"
+        fi
+        [ "$built" = 0 ] || test_unit "${trees[i]%% *}"
+    done
+}
+
+test_unit() {
+    local dir=$1 names=()
     if [ -n "$filter" ]; then
         mapfile -t names < <(meson test -C "$dir" --no-rebuild --suite unit --suite hip --list 2>/dev/null |
             sed 's/.* \/ //' | grep -E -- "$filter")
@@ -89,8 +108,9 @@ run_e2e() {
         return
     fi
     rm -f "$out/pytest.xml"
-    # Files side by side, a file's tests one after another; more processes than four want much memory.
-    local side_by_side=$(($(nproc) < 4 ? $(nproc) : 4))
+    # Files side by side, a file's tests one after another, which often wait, too; more processes than
+    # four want much memory.
+    local side_by_side=$(($(nproc) < 4 ? $(nproc) + 1 : 4))
     .venv/bin/python -m pytest tests/lint tests/e2e -v --tb=short --durations=5 \
         -n "$side_by_side" --dist loadfile \
         -o cache_dir=tests/.cache/pytest --junitxml="$out/pytest.xml" \
@@ -115,10 +135,9 @@ if [ "$what" != e2e ]; then
     export ASAN_OPTIONS=detect_stack_use_after_return=1
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     export TSAN_OPTIONS=halt_on_error=1
-    run_unit build
     # -O1: compiling at -O2 takes longer than the tests' gain.
-    run_unit build-asan -Db_sanitize=address,undefined -Doptimization=1
-    run_unit build-tsan -Db_sanitize=thread -Doptimization=1
+    run_unit build "build-asan -Db_sanitize=address,undefined -Doptimization=1" \
+        "build-tsan -Db_sanitize=thread -Doptimization=1"
 fi
 if [ "$what" != unit ]; then
     wait "$setup" || { broken=$((broken + 1)); finish; }
