@@ -22,11 +22,12 @@ static hb_result begin(hb_source *source, hb_pass pass)
     return w->inner->begin(w->inner, pass);
 }
 
+/* What ends as the window begins is before it: the step before the first one. */
 static bool next(hb_source *source, hb_trace_event *event)
 {
     window *w = (window *)source;
     while (w->inner->next(w->inner, event))
-        if (HB_MAX(event->start_ns, event->end_ns) >= w->from_ns) return true;
+        if (event->start_ns >= w->from_ns || event->end_ns > w->from_ns) return true;
     return false;
 }
 
