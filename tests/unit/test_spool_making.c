@@ -22,7 +22,7 @@ static struct {
     bool on;
     int refusals, error, calls; /* so many allocations fail */
     int failing_write, writes;  /* the n-th one; 0: none */
-    bool short_writes, empty_writes, no_unnamed, no_links, locked;
+    bool short_writes, empty_writes, no_unnamed, no_links, no_proc, locked;
     uint64_t free_blocks; /* of 4096 bytes; 0: as it is */
 } system_;
 
@@ -88,6 +88,17 @@ int __wrap_linkat(int from_dir, const char *from, int to_dir, const char *to, in
         return -1;
     }
     return __real_linkat(from_dir, from, to_dir, to, flags);
+}
+
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode)
+{
+    if (is_asked() && system_.no_proc && strncmp(path, "/proc", 5) == 0) {
+        errno = ENOENT;
+        return -1;
+    }
+    return __real_access(path, mode);
 }
 
 int __real_flock(int fd, int operation);
@@ -390,17 +401,31 @@ static void without_a_write_there_is_no_file(void **state)
     }
 }
 
-static void where_files_have_a_name_at_once_it_is_made_by_that(void **state)
+static void assert_made_by_its_name(void)
 {
-    (void)state;
     struct stat st;
-    be_asked();
-    system_.no_unnamed = true;
     spool = still_spool(dir, BYTES);
     system_.on = false;
     assert_int_equal(stat(spool->path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     assert_in_file();
+}
+
+static void where_files_have_a_name_at_once_it_is_made_by_that(void **state)
+{
+    (void)state;
+    be_asked();
+    system_.no_unnamed = true;
+    assert_made_by_its_name();
+}
+
+/* Nor could one get a name later where there is no /proc, which is not tried. */
+static void without_proc_it_is_made_by_its_name(void **state)
+{
+    (void)state;
+    be_asked();
+    system_.no_proc = system_.no_links = true;
+    assert_made_by_its_name();
 }
 
 static void a_file_that_gets_no_name_is_none(void **state)
@@ -478,6 +503,7 @@ int main(void)
         IN_DIR(what_is_never_written_makes_no_file),
         IN_DIR(without_a_write_there_is_no_file),
         IN_DIR(where_files_have_a_name_at_once_it_is_made_by_that),
+        IN_DIR(without_proc_it_is_made_by_its_name),
         IN_DIR(a_file_that_gets_no_name_is_none),
         IN_DIR(a_file_that_another_has_locked_is_none),
         IN_DIR(little_of_a_disk_is_taken),
