@@ -6,6 +6,8 @@
 #ifndef ARRAY_SOURCE_H
 #define ARRAY_SOURCE_H
 
+#include <string.h>
+
 #include "trace/source.h"
 
 typedef struct array_source {
@@ -77,6 +79,16 @@ static inline void array_source_init(array_source *array, const hb_trace_event *
                  .trace_id = "7AE6568D4B4C40B5AC7E05D006F1E67E"},
     };
     array->source.info = &array->info;
+}
+
+static inline hb_trace_event array_source_scope(const char *name, int64_t start, int64_t end)
+{
+    return (hb_trace_event){.kind = HB_EVENT_USER_ANNOTATION,
+                            .name = {name, (uint32_t)strlen(name)},
+                            .start_ns = start,
+                            .end_ns = end,
+                            .tid = 7,
+                            .device = -1};
 }
 
 #endif

@@ -13,16 +13,22 @@
 #include "record/session.h"
 
 /* In a directory, or in memory for NULL. */
-static inline hb_spool *still_spool(const char *in, uint64_t bytes)
+static inline hb_spool *live_spool(const char *in, uint64_t bytes)
 {
     const hb_spool_options options = {in, "still", bytes};
     hb_spool *spool = malloc(sizeof *spool);
     if (hb_record_init() != HB_OK || hb_spool_open(spool, &options) != HB_OK) abort();
+    return spool;
+}
+
+static inline hb_spool *still_spool(const char *in, uint64_t bytes)
+{
+    hb_spool *spool = live_spool(in, bytes);
     if (!hb_spool_writer_end(spool)) abort();
     return spool;
 }
 
-static inline void close_still_spool(hb_spool *spool)
+static inline void close_test_spool(hb_spool *spool)
 {
     if (!hb_spool_close(spool, false)) abort();
     free(spool);
@@ -40,6 +46,13 @@ static inline void end_in_spool(hb_spool *spool, hb_session *session)
     hb_session_stop(session);
     hb_session_settle(spool, session);
     hb_session_release(spool, session);
+}
+
+/* Of threads without a session, as the tests before left them. */
+static inline void forget_losses(void)
+{
+    for (int i = 0; i < HB_LOST_CAUSES; i++)
+        (void)hb_threads_take_lost((enum hb_lost_cause)i);
 }
 
 static inline void record_one(void)

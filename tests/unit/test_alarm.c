@@ -19,21 +19,7 @@
 
 #include <cmocka.h>
 
-static hb_alarm *a;
-
-static int take(void **state)
-{
-    (void)state;
-    a = hb_alarm_take();
-    return a ? 0 : 1;
-}
-
-static int give(void **state)
-{
-    (void)state;
-    hb_alarm_give(a);
-    return 0;
-}
+#include "taken_alarm.h"
 
 static bool is_readable(const hb_alarm *alarm)
 {

@@ -17,21 +17,7 @@
 
 #include <cmocka.h>
 
-static hb_alarm *a;
-
-static int take(void **state)
-{
-    (void)state;
-    a = hb_alarm_take();
-    return a ? 0 : 1;
-}
-
-static int give(void **state)
-{
-    (void)state;
-    hb_alarm_give(a);
-    return 0;
-}
+#include "taken_alarm.h"
 
 /* Whatever its parent's were watched for. */
 static void a_forked_child_watches_nothing(void **state)

@@ -7,32 +7,19 @@
 
 #include "forks_with_threads.h"
 #include "program.h"
+#include "still_session.h"
 #include "thread_states.h"
-
-static hb_spool *spool;
-static hb_session *session;
 
 static int begin(void **state)
 {
-    if (make_dir(state)) return -1;
-    spool = still_spool(dir, 16 << 20);
-    session = begin_in(spool, HB_SESSION_SHAPES);
-    forget_losses();
-    return 0;
+    (void)state;
+    return begin_session(16 << 20, HB_SESSION_SHAPES);
 }
 
 static int end(void **state)
 {
-    end_in_spool(spool, session);
-    close_still_spool(spool);
-    return remove_dir(state);
-}
-
-#define IN_SESSION(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-static uint64_t lost(enum hb_lost_cause cause)
-{
-    return hb_session_lost_of(session, cause);
+    (void)state;
+    return end_session();
 }
 
 static void a_call_below_another_is_a_signal_handlers(void **state)

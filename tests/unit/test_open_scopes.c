@@ -33,7 +33,7 @@ static int end(void **state)
 {
     (void)state;
     end_in_spool(spool, session);
-    close_still_spool(spool);
+    close_test_spool(spool);
     return 0;
 }
 

@@ -26,7 +26,7 @@ static int close_spool(void **state)
     (void)state;
     if (session) end_in_spool(spool, session);
     session = NULL;
-    close_still_spool(spool);
+    close_test_spool(spool);
     return 0;
 }
 

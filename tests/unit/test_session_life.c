@@ -23,7 +23,7 @@ static int open_spool(void **state)
 
 static int close_spool(void **state)
 {
-    close_still_spool(spool);
+    close_test_spool(spool);
     return remove_dir(state);
 }
 

@@ -10,28 +10,23 @@
 #include "program.h"
 #include "record/strings.h"
 #include "settled_session.h"
+#include "still_session.h"
 
-static hb_spool *spool;
-static hb_session *session;
 static hb_spool_view view;
 
 static int begin(void **state)
 {
-    if (make_dir(state)) return -1;
-    spool = still_spool(dir, 64 << 20);
-    session = begin_in(spool, 0);
+    (void)state;
+    if (begin_session(64 << 20, 0)) return -1;
     view = hb_spool_view_own(spool);
     return 0;
 }
 
 static int end(void **state)
 {
-    end_in_spool(spool, session);
-    close_still_spool(spool);
-    return remove_dir(state);
+    (void)state;
+    return end_session();
 }
-
-#define IN_SESSION(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 enum { EACH = sizeof(hb_record_scalar), GUARD = 0x5a };
 

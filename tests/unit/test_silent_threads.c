@@ -6,6 +6,7 @@
 
 #include "forks_with_threads.h"
 #include "program.h"
+#include "still_session.h"
 #include "thread_states.h"
 
 /* ---- in place of the kernel ---- */
@@ -61,31 +62,17 @@ static void count_sleeps(void (*at_sleep)(void))
 
 /* ---- helpers ---- */
 
-static hb_spool *spool;
-static hb_session *session;
-
 static int begin(void **state)
 {
-    if (make_dir(state)) return -1;
-    spool = still_spool(dir, 16 << 20);
-    session = begin_in(spool, HB_SESSION_SHAPES);
-    forget_losses();
-    return 0;
+    (void)state;
+    return begin_session(16 << 20, HB_SESSION_SHAPES);
 }
 
 static int end(void **state)
 {
+    (void)state;
     counts_sleeps = false;
-    end_in_spool(spool, session);
-    close_still_spool(spool);
-    return remove_dir(state);
-}
-
-#define IN_SESSION(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-static uint64_t lost(enum hb_lost_cause cause)
-{
-    return hb_session_lost_of(session, cause);
+    return end_session();
 }
 
 static void enter_no_session(worker *w)
@@ -324,7 +311,7 @@ static int record_without_barriers(void)
     CHECK(hb_threads_settle(session->number));
     CHECK(kernel.barriers == 0);
     end_in_spool(spool, session);
-    close_still_spool(spool);
+    close_test_spool(spool);
     return 0;
 }
 

@@ -171,7 +171,7 @@ static void assert_in_memory(bool lacks_file)
     record_one();
     end_in_spool(spool, session);
     assert_int_equal(session->lost[HB_LOST_BUFFER_FULL], 0);
-    close_still_spool(spool);
+    close_test_spool(spool);
 }
 
 static void assert_in_file(void)
@@ -182,7 +182,7 @@ static void assert_in_file(void)
     assert_int_equal(chunks_in_file(), CHUNKS_OF_IT);
     hb_spool_header head = header_on_disk(spool->path);
     assert_memory_equal(&head, &spool->head, sizeof head);
-    close_still_spool(spool);
+    close_test_spool(spool);
     assert_int_equal(files_in(dir), 0);
 }
 
@@ -216,7 +216,7 @@ static void the_file_says_whose_it_is(void **state)
     size_t n = strlen(dir);
     assert_memory_equal(spool->path, dir, n);
     assert_memory_equal(spool->path + n, "/.still.", 8);
-    close_still_spool(spool);
+    close_test_spool(spool);
 }
 
 static hb_segment segment_at(uint64_t offset)
@@ -257,7 +257,7 @@ static void chunks_lie_in_two_areas_of_the_file(void **state)
     }
     assert_int_equal(segment_at(at).kind, HB_SEGMENT_NAMES); /* those that there are already */
     assert_true(spool->tail > at && spool->floor == spool->tail);
-    close_still_spool(spool);
+    close_test_spool(spool);
 }
 
 /* ---- of what size, and where ---- */
@@ -273,7 +273,7 @@ static void a_fifth_of_the_room_is_in_the_file(void **state)
         spool = still_spool(dir, sizes[i].bytes);
         assert_int_equal(spool->pool.first_in_memory, sizes[i].chunks + 1);
         assert_int_equal(chunks_in_file(), HB_MIN(sizes[i].chunks, HB_SPOOL_HOT));
-        close_still_spool(spool);
+        close_test_spool(spool);
     }
 }
 
@@ -305,7 +305,7 @@ static void a_relative_directory_is_the_present_ones(void **state)
     assert_memory_equal(spool->path + n, "/./.hipboard.", 13); /* who has no name */
     assert_string_equal(spool->head.worker_name, "hipboard");
     assert_int_equal(access(spool->path, F_OK), 0);
-    close_still_spool(spool);
+    close_test_spool(spool);
 }
 
 static void no_two_spools_have_one_serial(void **state)
@@ -313,10 +313,10 @@ static void no_two_spools_have_one_serial(void **state)
     (void)state;
     spool = still_spool(dir, BYTES);
     uint32_t serial = spool->serial;
-    close_still_spool(spool);
+    close_test_spool(spool);
     spool = still_spool(dir, BYTES);
     assert_int_equal(spool->serial, serial + 1);
-    close_still_spool(spool);
+    close_test_spool(spool);
 }
 
 /* ---- where something is refused ---- */
@@ -383,7 +383,7 @@ static void without_a_write_there_is_no_file(void **state)
     system_.on = false;
     int writes = system_.writes;
     assert_in_range(writes, 4, 100);
-    close_still_spool(spool);
+    close_test_spool(spool);
     for (int n = 1; n <= 4; n++) {
         be_asked();
         system_.failing_write = n;
@@ -394,7 +394,7 @@ static void without_a_write_there_is_no_file(void **state)
         } else if (n == 3) {
             assert_int_equal(chunks_in_file(), FIRST);
             assert_false(spool->lacks_file);
-            close_still_spool(spool);
+            close_test_spool(spool);
         } else {
             assert_in_memory(true);
         }
@@ -461,7 +461,7 @@ static void little_of_a_disk_is_taken(void **state)
         spool = still_spool(dir, BYTES);
         assert_int_equal(chunks_in_file(), less ? FIRST : CHUNKS_OF_IT);
         system_.on = false;
-        close_still_spool(spool);
+        close_test_spool(spool);
     }
 }
 
@@ -485,7 +485,7 @@ static void chunks_are_added_as_long_as_there_is_room(void **state)
     assert_int_equal(chunks_in_file(), CHUNKS_OF_IT);
     assert_int_equal(atomic_load(&spool->pool.ready_in_file), CHUNKS_OF_IT);
     assert_false(hb_spool_add_hot(spool, 1));
-    close_still_spool(spool);
+    close_test_spool(spool);
 }
 
 int main(void)

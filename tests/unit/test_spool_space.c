@@ -68,7 +68,7 @@ static int open_spool(void **state)
 
 static int close_spool(void **state)
 {
-    close_still_spool(spool);
+    close_test_spool(spool);
     return remove_dir(state);
 }
 
@@ -423,17 +423,17 @@ static void a_file_goes_wherever_its_directory_is(void **state)
 {
     (void)state;
     char moved[400];
-    close_still_spool(spool);
+    close_test_spool(spool);
     assert_int_equal(files(), 0);
     spool = still_spool(dir, BYTES);
     snprintf(moved, sizeof moved, "%s-moved", dir);
     assert_int_equal(rename(dir, moved), 0);
-    close_still_spool(spool);
+    close_test_spool(spool);
     assert_int_equal(rename(moved, dir), 0);
     assert_int_equal(files(), 0);
     spool = still_spool(dir, BYTES);
     close(spool->dir.fd);
-    close_still_spool(spool);
+    close_test_spool(spool);
     assert_int_equal(files(), 0);
     spool = still_spool(dir, BYTES);
 }
@@ -473,7 +473,7 @@ static void at_exit_files_go_whose_sessions_are_saved(void **state)
     }
     wait_for_success(pid);
     assert_int_equal(files(), 3);
-    close_still_spool(others[0]);
+    close_test_spool(others[0]);
     assert_int_equal(files(), 2);
     hb_spools_at_exit();
     assert_int_equal(files(), 1);
@@ -481,7 +481,7 @@ static void at_exit_files_go_whose_sessions_are_saved(void **state)
     end_in_spool(spool, session);
     hb_spools_at_exit();
     assert_int_equal(files(), 0);
-    close_still_spool(others[1]);
+    close_test_spool(others[1]);
 }
 
 int main(void)

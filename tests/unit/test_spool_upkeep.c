@@ -13,7 +13,7 @@
 
 #include "base/crc32c.h"
 #include "record/codec.h"
-#include "record/session.h"
+#include "still_spool.h"
 #include "symbols/loaded_code.h"
 #include "test_dir.h"
 
@@ -79,23 +79,18 @@ static void wait_until_looked_at(void)
 
 static void open_spool(const char *in, uint64_t max_bytes, uint32_t flags)
 {
-    hb_spool_options options = {in, "upkeep", max_bytes};
-    assert_int_equal(hb_record_init(), HB_OK);
     atomic_store(&now, 1000 * SECOND);
     atomic_store(&code, "");
-    spool = calloc(1, sizeof *spool);
-    assert_non_null(spool);
-    assert_int_equal(hb_spool_open(spool, &options), HB_OK);
+    spool = live_spool(in, max_bytes);
     assert_int_equal(spool->path != NULL, in != NULL);
-    assert_int_equal(hb_session_begin(spool, flags, 0, &session), HB_OK);
+    session = begin_in(spool, flags);
 }
 
 static void close_spool(void)
 {
     if (hb_session_state(session) == HB_SESSION_RECORDING) hb_session_end(session);
     hb_session_release(spool, session);
-    assert_true(hb_spool_close(spool, false));
-    free(spool);
+    close_test_spool(spool);
     atomic_store(&now, 0);
 }
 

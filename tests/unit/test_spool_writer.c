@@ -8,7 +8,7 @@
 #include <hipboard/hipboard.h>
 
 #include "record/codec.h"
-#include "record/session.h"
+#include "still_spool.h"
 #include "test_dir.h"
 
 enum { PATIENCE_MS = 60000, MARKERS = 20, GONE = 0x7fffff00, THREAD = 3, SMALL = 24 };
@@ -108,21 +108,16 @@ static void take_markers(void)
 /* In memory, unless there is a directory. A file's chunks are all taken from the pool then. */
 static void open_spool(const char *in, uint32_t flags)
 {
-    hb_spool_options options = {in, "by hand", 16 << 20};
-    assert_int_equal(hb_record_init(), HB_OK);
-    spool = calloc(1, sizeof *spool);
-    assert_non_null(spool);
-    assert_int_equal(hb_spool_open(spool, &options), HB_OK);
+    spool = live_spool(in, 16 << 20);
     assert_int_equal(spool->path != NULL, in != NULL);
-    assert_int_equal(hb_session_begin(spool, flags, 0, &session), HB_OK);
+    session = begin_in(spool, flags);
 }
 
 static void close_spool(void)
 {
     if (hb_session_state(session) == HB_SESSION_RECORDING) hb_session_end(session);
     hb_session_release(spool, session);
-    assert_true(hb_spool_close(spool, false));
-    free(spool);
+    close_test_spool(spool);
 }
 
 /* A copy of what is known of a part; there must be one. */

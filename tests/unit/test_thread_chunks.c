@@ -5,39 +5,24 @@
  */
 #include "forks_with_threads.h"
 #include "program.h"
-#include "still_spool.h"
-
-static hb_spool *spool;
-static hb_session *session;
+#include "still_session.h"
 
 /* A spool of 50 chunks in its file, and room for some in memory. */
 static int begin(void **state)
 {
-    if (make_dir(state)) return -1;
-    spool = still_spool(dir, 16 << 20);
-    session = begin_in(spool, 0);
-    for (int i = 0; i < HB_LOST_CAUSES; i++)
-        (void)hb_threads_take_lost((enum hb_lost_cause)i);
-    return 0;
+    (void)state;
+    return begin_session(16 << 20, 0);
 }
 
 static int end(void **state)
 {
-    end_in_spool(spool, session);
-    close_still_spool(spool);
-    return remove_dir(state);
+    (void)state;
+    return end_session();
 }
-
-#define IN_SESSION(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 static uint32_t index_of(const void *inside)
 {
     return hb_pool_index(&spool->pool, inside);
-}
-
-static uint64_t lost(enum hb_lost_cause cause)
-{
-    return hb_session_lost_of(session, cause);
 }
 
 /* In a recording call. */
@@ -284,7 +269,7 @@ static void a_chunk_of_another_spool_is_left(void **state)
     assert_int_not_equal(index_of(t->chunk), index_of(former));
     end_in_spool(spool, third);
     end_in_spool(other, next);
-    close_still_spool(other);
+    close_test_spool(other);
 }
 
 /* ---- chunks in memory ---- */
@@ -328,7 +313,7 @@ static void where_there_is_no_file_chunks_in_memory_are_filled(void **state)
     record(24);
     assert_int_equal(length_of_chunk(), HB_CHUNK_BYTES);
     end_in_spool(spool, session);
-    close_still_spool(spool);
+    close_test_spool(spool);
     spool = in_file;
     session = first;
 }

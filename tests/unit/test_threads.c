@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "forks_with_threads.h"
 #include "program.h"
+#include "still_session.h"
 #include "thread_states.h"
 
 /* ---- in place of the C library ---- */
@@ -35,30 +36,16 @@ int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
 
 /* ---- helpers ---- */
 
-static hb_spool *spool;
-static hb_session *session;
-
 static int begin(void **state)
 {
-    if (make_dir(state)) return -1;
-    spool = still_spool(dir, 16 << 20);
-    session = begin_in(spool, 0);
-    forget_losses();
-    return 0;
+    (void)state;
+    return begin_session(16 << 20, 0);
 }
 
 static int end(void **state)
 {
-    end_in_spool(spool, session);
-    close_still_spool(spool);
-    return remove_dir(state);
-}
-
-#define IN_SESSION(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-static uint64_t lost(enum hb_lost_cause cause)
-{
-    return hb_session_lost_of(session, cause);
+    (void)state;
+    return end_session();
 }
 
 static void end_here(worker *w)
@@ -319,7 +306,7 @@ static int be_without_memory(void)
     CHECK(w.state && w.state->number == 2);
     end_worker(&w);
     end_in_spool(spool, session);
-    close_still_spool(spool);
+    close_test_spool(spool);
     return 0;
 }
 

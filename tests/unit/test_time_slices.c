@@ -38,16 +38,6 @@ static hb_source *open(const hb_trace_event *events, size_t count, int64_t windo
     return &array.source;
 }
 
-static hb_trace_event scope(const char *name, int64_t start, int64_t end)
-{
-    return (hb_trace_event){.kind = HB_EVENT_USER_ANNOTATION,
-                            .name = {name, (uint32_t)strlen(name)},
-                            .start_ns = start,
-                            .end_ns = end,
-                            .tid = 7,
-                            .device = -1};
-}
-
 /* "name start end tid, " of each. */
 static const char *all_of(hb_source *source, hb_pass pass)
 {
@@ -68,10 +58,10 @@ static void slices_stand_behind_the_others_or_in_time(void **state)
 {
     (void)state;
     const hb_trace_event events[] = {
-        scope("a", 5000, 5100),
-        scope("b", 5300, 5900),
-        scope("c", 5301, 5302),
-        scope("d", 5950, 6000),
+        array_source_scope("a", 5000, 5100),
+        array_source_scope("b", 5300, 5900),
+        array_source_scope("c", 5301, 5302),
+        array_source_scope("d", 5950, 6000),
     };
     hb_source *source = open(events, 4, WINDOW);
     assert_int_equal(hb_time_slices_add(&source, 300), HB_OK);
@@ -111,7 +101,7 @@ static void all_of_the_time_is_in_slices(void **state)
 static void they_have_a_row_and_numbers_of_their_own(void **state)
 {
     (void)state;
-    const hb_trace_event events[] = {scope("a", 5000, 5100)};
+    const hb_trace_event events[] = {array_source_scope("a", 5000, 5100)};
     hb_trace_event e;
     hb_source *source = open(events, 1, WINDOW);
     assert_int_equal(hb_time_slices_add(&source, 500), HB_OK);
@@ -132,7 +122,8 @@ static void they_have_a_row_and_numbers_of_their_own(void **state)
 static void a_trace_with_steps_stays_as_it_is(void **state)
 {
     (void)state;
-    const hb_trace_event events[] = {scope("a", 5000, 5100), scope("ProfilerStep#3", 5200, 5300)};
+    const hb_trace_event events[] = {array_source_scope("a", 5000, 5100),
+                                     array_source_scope("ProfilerStep#3", 5200, 5300)};
     hb_source *source = open(events, 2, WINDOW);
     assert_int_equal(hb_time_slices_add(&source, 300), HB_OK);
     assert_ptr_equal(source, &array.source);

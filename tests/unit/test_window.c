@@ -24,16 +24,6 @@ static void note_close(hb_source *source)
     closed++;
 }
 
-static hb_trace_event scope(const char *name, int64_t start, int64_t end)
-{
-    return (hb_trace_event){.kind = HB_EVENT_USER_ANNOTATION,
-                            .name = {name, (uint32_t)strlen(name)},
-                            .start_ns = start,
-                            .end_ns = end,
-                            .tid = 7,
-                            .device = -1};
-}
-
 static hb_source *open_from(const hb_trace_event *events, size_t count, int64_t from_ns)
 {
     array_source_init(&array, events, count);
@@ -51,8 +41,9 @@ static void what_had_ended_when_it_begins_is_before_it(void **state)
 {
     (void)state;
     const hb_trace_event events[] = {
-        scope("before", 5100, 5999),   scope("until then", 5100, 6000), scope("across", 5100, 6001),
-        scope("a moment", 6000, 6000), scope("from then", 6000, 7000),  scope("later", 6500, 6600),
+        array_source_scope("before", 5100, 5999),    array_source_scope("until then", 5100, 6000),
+        array_source_scope("across", 5100, 6001),    array_source_scope("a moment", 6000, 6000),
+        array_source_scope("from then", 6000, 7000), array_source_scope("later", 6500, 6600),
     };
     hb_trace_event e;
     hb_source *source = open_from(events, 6, 6000);

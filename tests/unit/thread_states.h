@@ -72,10 +72,4 @@ static inline bool is_taken_by_new_threads(const hb_thread *state)
     return taken;
 }
 
-static inline void forget_losses(void)
-{
-    for (int i = 0; i < HB_LOST_CAUSES; i++)
-        (void)hb_threads_take_lost((enum hb_lost_cause)i);
-}
-
 #endif
