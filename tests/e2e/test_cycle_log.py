@@ -76,6 +76,7 @@ def test_beside_kinetos_dialect_stand_the_numbers_of_its_trace(device, tmp_path)
         for step, shown in steps.items():
             # Doubles of the view have steps of 0.001 us at such times.
             assert math.isclose(1e3 * logged_of[step], shown[f"{column} (us)"], rel_tol=1e-6, abs_tol=0.02), (tag, step)
+    assert "hipboard_communication/exposed_ms" not in logged  # there was none
     assert all(step["CPU Exec (us)"] > 0 for step in steps.values())
     assert all((step["Kernel (us)"] > 0) == (device == "hip") for step in steps.values())
 

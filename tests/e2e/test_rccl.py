@@ -255,6 +255,8 @@ def test_numbers_of_a_cycle_are_means_over_its_gpus(tmp_path):
         for number in ("utilization_percent", "sm_efficiency_percent"):
             [first], [second], [mean] = (logged[f"{place}/{gpu}{number}"] for gpu in ("GPU0_", "GPU1_", ""))
             assert first != second and mean == pytest.approx((first + second) / 2, rel=1e-5)
+    exposed, communication = logged["hipboard_communication/exposed_ms"], logged["hipboard_time/communication_ms"]
+    assert exposed == communication and all(ms > 0 for ms in exposed)
 
 
 def split_rows(document):
