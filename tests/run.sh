@@ -68,7 +68,7 @@ build_ahead() {
 
 # In each tree, "DIR MESON_OPTION..."
 run_unit() {
-    local trees=("$@") tree
+    local trees=("$@") tree i built
     read -ra tree <<<"${trees[0]}"
     build_ahead "${tree[@]}"
     for i in "${!trees[@]}"; do

@@ -16,6 +16,7 @@ typedef struct array_source {
     const hb_trace_event *events;
     size_t count, at;
     hb_pass pass;
+    int closed; /* so many times */
 } array_source;
 
 static inline hb_pass array_source_pass_of(hb_event_kind kind)
@@ -58,6 +59,11 @@ static inline bool array_source_next(hb_source *source, hb_trace_event *event)
     return false;
 }
 
+static inline void array_source_close(hb_source *source)
+{
+    ((array_source *)source)->closed++;
+}
+
 /** In place, since the source points into itself. The info is filled in with a plain process that
  * began at 2026-11-21. */
 static inline void array_source_init(array_source *array, const hb_trace_event *events,
@@ -65,7 +71,9 @@ static inline void array_source_init(array_source *array, const hb_trace_event *
 {
     static const hb_thread_info thread = {100, "main"};
     *array = (array_source){
-        .source = {.begin = array_source_begin, .next = array_source_next},
+        .source = {.begin = array_source_begin,
+                   .next = array_source_next,
+                   .close = array_source_close},
         .events = events,
         .count = count,
         .at = count, /* before a pass has begun there is nothing */

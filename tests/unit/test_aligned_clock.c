@@ -29,20 +29,12 @@ static hb_trace_event event;
 static array_source array;
 static hb_metadata metadata[3];
 static hb_clock_pair start;
-static int closed;
-
-static void close_source(hb_source *source)
-{
-    (void)source;
-    closed++;
-}
 
 static hb_source *session(const char *clock)
 {
     event = (hb_trace_event){
         .kind = HB_EVENT_OP, .start_ns = WALL + 15 * SECOND, .end_ns = WALL + 16 * SECOND};
     array_source_init(&array, &event, 1);
-    array.source.close = close_source;
     array.info.start_ns = WALL + 10 * SECOND;
     array.info.stop_ns = WALL + 20 * SECOND;
     metadata[0] = (hb_metadata){.key = "before", .json = "1"};
@@ -51,7 +43,6 @@ static hb_source *session(const char *clock)
     array.info.metadata = metadata;
     array.info.num_metadata = clock ? 3 : 1;
     start = (hb_clock_pair){.monotonic_ns = 9 * SECOND, .unix_ns = WALL + 9 * SECOND};
-    closed = 0;
     return &array.source;
 }
 
@@ -78,7 +69,7 @@ static void check(const char *clock, uint64_t width_ticks, int64_t begin, int64_
     assert_string_equal(info->metadata[1].json, expected);
     assert_string_equal(info->metadata[2].json, "2");
     source->close(source);
-    assert_int_equal(closed, 1);
+    assert_int_equal(array.closed, 1);
 }
 
 #define APPLIED(offset, drift, bound)                                           \
@@ -183,7 +174,7 @@ static void without_sense_nothing_is_changed(void **state)
         hb_source *source = session(clocks[i]), *inner = source;
         assert_int_equal(hb_clock_align(&source, &start, 1), HB_OK);
         assert_ptr_equal(source, inner);
-        assert_int_equal(closed, 0);
+        assert_int_equal(array.closed, 0);
     }
     /* and of a session whose own clocks are damaged */
     const double odd_rates[] = {-1, 1e18};

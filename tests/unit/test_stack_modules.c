@@ -23,13 +23,6 @@ static char stacks[MOST][8192];
 static size_t count;
 static array_source array;
 static hb_metadata asked[2];
-static int closed;
-
-static void close_source(hb_source *source)
-{
-    (void)source;
-    closed++;
-}
 
 /* Something that the program called there, 5 ns long. */
 static hb_trace_event *call(int64_t start, int64_t tid, const char *stack)
@@ -49,12 +42,10 @@ static hb_trace_event *call(int64_t start, int64_t tid, const char *stack)
 static hb_source *source_with(const char *expression)
 {
     array_source_init(&array, events, count);
-    array.source.close = close_source;
     asked[0] = (hb_metadata){.key = "another", .json = "1"};
     asked[1] = (hb_metadata){.key = HB_METADATA_MODULE_FRAMES, .json = expression};
     array.info.metadata = asked;
     array.info.num_metadata = expression ? 2 : 1;
-    closed = 0;
     return &array.source;
 }
 
@@ -85,7 +76,7 @@ static void check_found(const char *expression, const char *expected)
     assert_true(source->info->with_modules);
     assert_int_equal(source->info->pid, 100);
     source->close(source);
-    assert_int_equal(closed, 1);
+    assert_int_equal(array.closed, 1);
 }
 
 static int begin_events(void **state)

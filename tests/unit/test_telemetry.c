@@ -484,7 +484,7 @@ static void what_is_no_card_is_passed_over(void **state)
 /* ---- steps ---- */
 
 enum { STEPS = 12, MS = 1000000 };
-#define AT(ms) (INT64_C(1795256296000000000) + (int64_t)(ms)*MS)
+#define AT(ms) (INT64_C(1795256296000000000) + (int64_t)(ms) * MS)
 
 static hb_trace_event curve(const char *name, int ms, double value)
 {
@@ -522,17 +522,11 @@ static const char *metadata_of(const hb_source *source, const char *key)
     return "";
 }
 
-static void nothing_to_close(hb_source *source)
-{
-    (void)source;
-}
-
 static hb_source *summed(array_source *array, double throttle)
 {
     static hb_trace_event events[STEPS * 20];
     static char names[STEPS][32];
     array_source_init(array, events, make_steps(events, names, throttle));
-    array->source.close = nothing_to_close;
     hb_source *source = &array->source;
     assert_int_equal(hb_telemetry_sum_up(&source), HB_OK);
     return source;
@@ -581,7 +575,6 @@ static void check_note(int from, int to, int mhz, double throttle, double busy,
         if (busy >= 0) events[n++] = curve("GPU 3 busy", i * 100, busy);
     }
     array_source_init(&array, events, n);
-    array.source.close = nothing_to_close;
     hb_source *source = &array.source;
     assert_int_equal(hb_telemetry_sum_up(&source), HB_OK);
     assert_string_equal(metadata_of(source, "hipboard_gpu_notes"), expected);
@@ -684,7 +677,6 @@ static void steps_have_what_lies_in_them(void **state)
         events[n++] = curve("GPU 2 another", 100, 5);
         array_source array;
         array_source_init(&array, events, n);
-        array.source.close = nothing_to_close;
         hb_source *source = &array.source;
         assert_int_equal(hb_telemetry_sum_up(&source), HB_OK);
         const char *text = metadata_of(source, "hipboard_gpu_steps");
@@ -751,7 +743,6 @@ static void each_fall_is_told(void **state)
     array_source_init(&array, events, n);
     array.info.metadata = &before;
     array.info.num_metadata = 1;
-    array.source.close = nothing_to_close;
     hb_source *source = &array.source;
     assert_int_equal(hb_telemetry_sum_up(&source), HB_OK);
     assert_string_equal(metadata_of(source, "hipboard_gpu_notes"),

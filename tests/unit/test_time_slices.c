@@ -19,22 +19,13 @@
 enum { WINDOW = 1000 };
 
 static array_source array;
-static int closed;
-
-static void note_close(hb_source *source)
-{
-    (void)source;
-    closed++;
-}
 
 /* A window from 5,000 on. */
 static hb_source *open(const hb_trace_event *events, size_t count, int64_t window_ns)
 {
     array_source_init(&array, events, count);
-    array.source.close = note_close;
     array.info.start_ns = 5000;
     array.info.stop_ns = 5000 + window_ns;
-    closed = 0;
     return &array.source;
 }
 
@@ -79,7 +70,7 @@ static void slices_stand_behind_the_others_or_in_time(void **state)
         assert_string_equal(all_of(source, HB_PASS_DEVICE), "");
     }
     source->close(source);
-    assert_int_equal(closed, 1);
+    assert_int_equal(array.closed, 1);
 }
 
 /* Also those behind the last event, and where there is none. */
@@ -135,7 +126,7 @@ static void a_trace_with_steps_stays_as_it_is(void **state)
         assert_int_equal(hb_time_slices_add(&source, 300), HB_OK);
         assert_ptr_equal(source, &array.source);
     }
-    assert_int_equal(closed, 0);
+    assert_int_equal(array.closed, 0);
 }
 
 static int count_slices(int64_t window, int64_t slice, int64_t *length)
