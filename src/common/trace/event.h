@@ -133,6 +133,13 @@ typedef struct hb_trace_event {
     };
 } hb_trace_event;
 
+/** How long it lasts; 0 where it ends before it begins, as in damaged records. */
+static inline uint64_t hb_event_ns(const hb_trace_event *event)
+{
+    return event->end_ns > event->start_ns ? (uint64_t)event->end_ns - (uint64_t)event->start_ns
+                                           : 0;
+}
+
 /** A step on the host: also an operator of such a name, which the writer makes one and the plugin
  * takes for one. */
 static inline bool hb_event_is_step(const hb_trace_event *event)

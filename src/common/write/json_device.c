@@ -293,8 +293,7 @@ void hb_write_kernel(hb_writer *w, const hb_trace_event *event)
 
 static char *put_bytes(char *p, const hb_trace_event *event)
 {
-    bool lasts = event->end_ns > event->start_ns;
-    uint64_t ns = lasts ? (uint64_t)event->end_ns - (uint64_t)event->start_ns : 0;
+    uint64_t ns = hb_event_ns(event);
     if (event->copy.bytes == 0) return p;
     p = HB_PUT(p, ",      \"bytes\": ");
     p = hb_put_u64(p, event->copy.bytes);

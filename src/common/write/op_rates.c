@@ -73,7 +73,7 @@ hb_result hb_op_rates_collect(hb_op_rates *r, hb_source *source)
         struct hb_rated_op *op = owner_of(r, e.external_id);
         if (!op) continue;
         if (!op->ns) op->device = e.device;
-        hb_add_ns(&op->ns, HB_MAX(e.end_ns - e.start_ns, 0));
+        hb_add_ns(&op->ns, (int64_t)HB_MIN(hb_event_ns(&e), (uint64_t)INT64_MAX));
     }
     return HB_OK;
 }
