@@ -11,6 +11,7 @@
 #include <hipboard/analysis.h>
 #include <hipboard/pack.h>
 
+#include "base/crc32c.h"
 #include "io/publish.h"
 #include "io/zip_writer.h"
 #include "pack/redact_files.h"
@@ -691,6 +692,80 @@ static void json_keeps_all_else(void **state)
     redact_json("", "");
 }
 
+/* Of what is cut off, or has a quote too many or none where it needs some. */
+static void json_that_is_none_gives_nothing_away(void **state)
+{
+    (void)state;
+    redact_json("{\"host_name\": \"node9\", \"path\": \"/home/alice/llm/mo",
+                "{\"host_name\": \"host-1\", \"path\": \"dir-1/mo");
+    redact_json("{\"password\": \"hunter22", "{\"password\": \"secret-1");
+    redact_json("{\"env\": {\"A\": \"b c", "{\"env\": {\"A\": \"environment-1");
+    redact_json("[{\"host_name\": \"node9\"}, {\"a\": \"x\"y\", \"b\": \"/x/y/z on node9\", "
+                "\"password\": \"hunter22\", \"c\": [\"d\", {\"env\": {\"A\": \"b c\"}}]}]",
+                "[{\"host_name\": \"host-1\"}, {\"a\": \"x\"y\", \"b\": \"dir-1/z on host-1\", "
+                "\"password\": \"secret-1\", \"c\": [\"d\", {\"env\": {\"A\": "
+                "\"environment-1\"}}]}]");
+    redact_json("{'path': '/home/alice/llm/x.py', 'password': 'hunter22', 'of': [alice]}",
+                "{'path': 'dir-1/x.py', 'password': 'secret-1', 'of': [user-1]}");
+    redact_json("/home/alice/llm/x.py by alice", "dir-1/x.py by user-1");
+    redact_json("{\"ip\": 10.1.2.3, \"x\": 1.5e3}", "{\"ip\": address-1, \"x\": 1.5e3}");
+    /* words that are no JSON, but Python's and Kineto's */
+    redact_json("[N/A, NaN, -Infinity, true, null, nan, -1.5E+7]",
+                "[N/A, NaN, -Infinity, true, null, nan, -1.5E+7]");
+    redact_json("[\"a\", \", \", \"b\", \": \", \"/x/y/z\"]",
+                "[\"a\", \", \", \"b\", \": \", \"dir-1/z\"]");
+}
+
+/* Without quotes or brackets it is taken in parts. */
+static void text_that_is_called_json_may_be_long(void **state)
+{
+    enum { SIZE = 3 << 20 };
+    char *text = malloc(SIZE + 100);
+    (void)state;
+    assert_non_null(text);
+    memset(text, 'x', SIZE);
+    for (size_t i = 99; i < SIZE; i += 100)
+        text[i] = '\n';
+    strcpy(text + SIZE, "by 10.0.0.1");
+    char *wanted = strdup(text);
+    strcpy(wanted + SIZE, "by address-1");
+    redact_json(text, wanted);
+    free(wanted);
+    free(text);
+}
+
+static void assert_not_redacted(const char *text, size_t size)
+{
+    hb_redactor r;
+    hb_memory_sink out;
+    FILE *file = fopen(in_dir("x.txt"), "w");
+    assert_int_equal(fwrite(text, 1, size, file), size);
+    fclose(file);
+    assert_true(hb_redactor_init(&r));
+    hb_memory_sink_init(&out, SIZE_MAX / 4);
+    hb_redactor_begin_file(&r, "x.txt");
+    assert_int_equal(hb_redact_json(&r, in_dir("x.txt"), &out.sink), HB_ERROR_UNSUPPORTED);
+    assert_int_equal(hb_redact_lines(&r, in_dir("x.txt"), &out.sink), HB_ERROR_UNSUPPORTED);
+    hb_memory_sink_free(&out);
+    hb_redactor_free(&r);
+}
+
+/* Nothing would be found in it; a pack goes without. */
+static void text_of_two_bytes_a_letter_is_left_out(void **state)
+{
+    hb_pack_options options = replacing();
+    (void)state;
+    assert_not_redacted("{\0}\0", 4);
+    assert_not_redacted("\0{\0}", 4);
+    assert_not_redacted("\xff\xfe{\0", 4);
+    assert_not_redacted("\xfe\xff", 2);
+    put_file("a.json", "\xff\xfe{");
+    put_file("b.txt", "text");
+    options.redact = true;
+    const char *said = packed((const char *[]){in_dir("a.json"), in_dir("b.txt")}, 2, &options);
+    assert_string_equal(said, "(it is UTF-16, which is not redacted: make UTF-8 of it), b.txt");
+}
+
 /* A file is read through a window, which may end anywhere in a string, or behind it. */
 static void json_is_the_same_wherever_a_window_ends(void **state)
 {
@@ -777,6 +852,125 @@ static void lines_are_the_same_wherever_a_window_ends(void **state)
     redact_lines("\n", 1, "\n");
 }
 
+#define BEGIN_KEY "-----BEGIN RSA PRIVATE KEY-----\n"
+#define END_KEY   "-----END RSA PRIVATE KEY-----\n"
+
+static void keys_of_several_lines_are_one(void **state)
+{
+    enum { LONGEST = 64 << 10, WINDOW = 1 << 17 };
+    static const char key[] = "a 10.0.0.1\n" BEGIN_KEY "MIIE\nabc/\n" END_KEY "b\n";
+    static const char expected[] = "a address-1\nsecret-1\nb\n";
+    static char text[2 * WINDOW], wanted[2 * WINDOW];
+    (void)state;
+    for (size_t end = 0; end < sizeof key; end++) { /* wherever a window ends */
+        memset(text, ' ', WINDOW);
+        memset(wanted, ' ', WINDOW);
+        text[WINDOW - end - 1] = wanted[WINDOW - end - 1] = '\n';
+        strcpy(text + WINDOW - end, key);
+        strcpy(wanted + WINDOW - end, expected);
+        redact_lines(text, strlen(text), wanted);
+    }
+    static const char *const cases[][2] = {
+        {BEGIN_KEY "MIIE\nabc", "secret-1"}, /* cut off */
+        {BEGIN_KEY "MIIE\nabc\n", "secret-1"},
+        {"log: " BEGIN_KEY "log: MIIE\nlog: " END_KEY "by\n", "log: secret-1\nby\n"},
+        {"-----BEGIN CERTIFICATE-----\nMIIE\n", "-----BEGIN CERTIFICATE-----\nMIIE\n"},
+        {"-----BEGIN PRIVATE KEY-----M-----END PRIVATE KEY-----\nb\n", "secret-1\nb\n"},
+    };
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++)
+        redact_lines(cases[i][0], strlen(cases[i][0]), cases[i][1]);
+    /* one that does not end is as long as keys are */
+    strcpy(text, BEGIN_KEY);
+    size_t size = strlen(text);
+    while (size < LONGEST + 100)
+        size += (size_t)sprintf(text + size, "MIIEabcdefghijklmnopqrstuvwxyz\n");
+    strcpy(text + size, "behind it\nat 10.0.0.1\n");
+    hb_redactor r;
+    hb_memory_sink out;
+    put_file("x.txt", text);
+    assert_true(hb_redactor_init(&r));
+    hb_memory_sink_init(&out, SIZE_MAX / 4);
+    hb_redactor_learnt(&r);
+    hb_redactor_begin_file(&r, "x.txt");
+    assert_int_equal(hb_redact_lines(&r, in_dir("x.txt"), &out.sink), HB_OK);
+    assert_memory_equal(hb_buf_text(&out.buf), "secret-1", 8);
+    assert_non_null(strstr(hb_buf_text(&out.buf), "behind it\nat address-1\n"));
+    hb_memory_sink_free(&out);
+    hb_redactor_free(&r);
+}
+
+/* ---- event files ---- */
+
+/* A field of protobuf that has a length; `inside` fields of such numbers, the innermost last. */
+static void put_field(hb_buf *to, const unsigned *inside, size_t depth, hb_str bytes)
+{
+    hb_buf inner;
+    hb_buf_init(&inner, SIZE_MAX / 4);
+    if (depth > 1)
+        put_field(&inner, inside + 1, depth - 1, bytes);
+    else
+        hb_buf_append(&inner, bytes.s, bytes.len);
+    hb_buf_varint(to, *inside << 3 | 2);
+    hb_buf_varint(to, inner.size);
+    hb_buf_append(to, inner.data, inner.size);
+    hb_buf_free(&inner);
+}
+
+static void put_record(hb_buf *to, const hb_buf *message)
+{
+    size_t at = to->size;
+    hb_buf_u32(to, (uint32_t)message->size);
+    hb_buf_u32(to, 0);
+    hb_buf_u32(to, hb_crc32c_masked(to->data + at, 8));
+    hb_buf_append(to, message->data, message->size);
+    hb_buf_u32(to, hb_crc32c_masked(message->data, message->size));
+}
+
+/* As one of a tensor's strings, what add_text() writes and add_image() too. */
+static void redact_event_text(hb_str text, hb_str expected)
+{
+    static const unsigned string_of_tensor[] = {5, 1, 8, 8};
+    hb_redactor r;
+    hb_memory_sink out;
+    hb_buf message, record, wanted;
+    bool cut;
+    hb_buf *const all[] = {&message, &record, &wanted};
+    for (size_t i = 0; i < HB_ARRAY_LEN(all); i++)
+        hb_buf_init(all[i], SIZE_MAX / 4);
+    put_field(&message, string_of_tensor, HB_ARRAY_LEN(string_of_tensor), text);
+    put_record(&record, &message);
+    message.size = 0;
+    put_field(&message, string_of_tensor, HB_ARRAY_LEN(string_of_tensor), expected);
+    put_record(&wanted, &message);
+    FILE *file = fopen(in_dir("events"), "w");
+    assert_int_equal(fwrite(record.data, 1, record.size, file), record.size);
+    fclose(file);
+    assert_true(hb_redactor_init(&r));
+    hb_memory_sink_init(&out, SIZE_MAX / 4);
+    hb_redactor_learnt(&r);
+    hb_redactor_begin_file(&r, "events");
+    assert_int_equal(hb_redact_events(&r, in_dir("events"), &out.sink, &cut), HB_OK);
+    assert_false(cut);
+    assert_int_equal(out.buf.size, wanted.size);
+    assert_memory_equal(out.buf.data, wanted.data, wanted.size);
+    for (size_t i = 0; i < HB_ARRAY_LEN(all); i++)
+        hb_buf_free(all[i]);
+    hb_memory_sink_free(&out);
+    hb_redactor_free(&r);
+}
+
+/* Logs have colours, old ones letters that are no UTF-8. */
+static void texts_of_any_letters_are_redacted(void **state)
+{
+    (void)state;
+    redact_event_text(HB_STR("at 10.0.0.1"), HB_STR("at address-1"));
+    redact_event_text(HB_STR("\x1b[32mINFO\x1b[0m /x/llm/y.py token=abcdef"),
+                      HB_STR("\x1b[32mINFO\x1b[0m dir-1/y.py token=secret-1"));
+    redact_event_text(HB_STR("caf\xe9 /x/llm/y.py"), HB_STR("caf\xe9 dir-1/y.py"));
+    redact_event_text(HB_STR("a\0 10.0.0.1"), HB_STR("a\0 address-1"));
+    redact_event_text(HB_STR("\x89PNG\r\n\0 10.0.0.1"), HB_STR("\x89PNG\r\n\0 10.0.0.1"));
+}
+
 /* Its time is the file's. */
 static void a_file_comes_out_as_old_as_it_was(void **state)
 {
@@ -825,6 +1019,11 @@ static void names_of_members_have_a_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_that_is_none_gives_nothing_away),
+        cmocka_unit_test(text_that_is_called_json_may_be_long),
+        cmocka_unit_test(text_of_two_bytes_a_letter_is_left_out),
+        cmocka_unit_test(keys_of_several_lines_are_one),
+        cmocka_unit_test(texts_of_any_letters_are_redacted),
         cmocka_unit_test(names_of_members_have_a_length),
         IN_DIR(members_are_read_as_files),
         IN_DIR(more_members_than_sixteen_bits_count),

@@ -169,12 +169,13 @@ static hb_result add_members(packing *p)
     return HB_OK;
 }
 
-/* Of a file of digests that cannot be read nothing is known. */
+/* Of a file of digests that cannot be read nothing is known, as of what is in UTF-16. */
 static hb_result learn_file(packing *p, hb_source_file *f)
 {
     hb_result result = redact_file(p, f, &p->counter);
-    bool unknown = result == HB_ERROR_FORMAT || result == HB_ERROR_UNSUPPORTED;
-    if (f->kind != HB_SOURCE_RANKS || !unknown) return result;
+    bool unknown =
+        result == HB_ERROR_UNSUPPORTED || (result == HB_ERROR_FORMAT && f->kind == HB_SOURCE_RANKS);
+    if (!unknown) return result;
     f->left_out = strdup(hb_last_error());
     return f->left_out ? HB_OK : hb_no_memory();
 }

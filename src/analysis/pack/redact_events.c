@@ -58,11 +58,10 @@ static const text_field *find_field(const text_field *fields, uint64_t number)
     return NULL;
 }
 
-static bool is_text(hb_str s)
+/* An image, a sound: no text has zeros and is no UTF-8. Logs have colours, and other encodings. */
+static bool is_binary(hb_str s)
 {
-    for (uint32_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.s[i] < ' ' && !memchr("\t\n\r", s.s[i], 3)) return false;
-    return hb_utf8_valid_prefix(s.s, s.len) == s.len;
+    return memchr(s.s, 0, s.len) && hb_utf8_valid_prefix(s.s, s.len) != s.len;
 }
 
 static bool redact_message(hb_redactor *redactor, message m, const text_field *fields, hb_buf *out);
@@ -85,7 +84,7 @@ static bool redact_bytes(hb_redactor *redactor, message m, const text_field *fie
     bool right = true;
     if (field->message && (field->message != plugin_data || is_of_hparams(m)))
         right = redact_message(redactor, m, field->message, &inner);
-    else if (!field->message && is_text(text))
+    else if (!field->message && !is_binary(text))
         hb_redact_text(redactor, (hb_str){"", 0}, text, &inner);
     else
         hb_buf_append(&inner, m.at, (size_t)(m.end - m.at));

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Only strings are looked at, wherever they stand, so that damage elsewhere loses nothing.
+ * Strings are looked at wherever they stand, so that damage elsewhere loses nothing, and so is what
+ * stands between them and is no JSON: behind a stray quote strings are outside, and what is cut off
+ * ends within one.
  */
 #include <ctype.h>
 #include <stdlib.h>
 
 #include "base/json_scan.h"
 #include "pack/redact_files.h"
-#include "read/text_window.h"
 
 enum { MAX_KEPT = 64 << 20 }; /* bytes of strings that are known to need nothing */
 
@@ -22,6 +23,7 @@ typedef struct json_redaction {
     hb_key_class key_class;    /* of `key`, the last one */
     hb_buf key, plain, out, quoted;
     unsigned depth, environment; /* the depth of the environment that it is in; 0: none */
+    bool odd;                    /* something was no JSON */
     hb_result result;
 } json_redaction;
 
@@ -167,10 +169,37 @@ static void take_string(json_redaction *j, const char *open, const char *quote, 
     }
 }
 
+/* Text that is not as JSON quotes it. */
+static void take_raw(json_redaction *j, const char *from, const char *end, bool value)
+{
+    j->out.size = 0;
+    j->at = end;
+    if (!redact(j, value, (hb_str){from, (uint32_t)(end - from)})) return;
+    write_to(j, from);
+    if (j->result == HB_OK) j->result = j->to->write(j->to, j->out.data, j->out.size);
+    j->copied = end;
+}
+
+/* What stands between strings, where a quote too many has turned inside and outside around. */
+static bool is_between(const char *s, const char *end)
+{
+    bool parts = false;
+    for (; s < end; s++) {
+        if (!strchr(" \t\r\n,:{}[]+-.0123456789", *s)) return false;
+        parts |= *s == ',' || *s == ':';
+    }
+    return parts;
+}
+
 static bool take_next_string(json_redaction *j)
 {
     const char *open = j->at, *quote = find_quote(j, &open);
+    if (!quote) take_raw(j, open + 1, window_end(j), true);
     if (!quote) return false;
+    if (j->odd && is_between(open + 1, quote)) {
+        j->at = open + 1; /* the next quote opens a string */
+        return true;
+    }
     bool key = is_key(j, &open, &quote);
     take_string(j, open, quote, key);
     j->at = quote + 1;
@@ -197,17 +226,79 @@ static void take_bracket(json_redaction *j)
     j->at++;
 }
 
+/* ---- what stands between strings ---- */
+
+static bool is_quote_or_bracket(char c)
+{
+    return c == '"' || c == '{' || c == '}' || c == '[' || c == ']';
+}
+
+/* Zeros stand behind the window: nothing begins there. */
+static size_t word_size(const char *s)
+{
+    static const char *const words[] = {"true",     "false", "null", "NaN",
+                                        "Infinity", "N/A",   "nan",  "inf"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(words); i++)
+        if (strncmp(s, words[i], strlen(words[i])) == 0) return strlen(words[i]);
+    return 0;
+}
+
+/* Bytes of numbers, words, blanks, colons and commas. What has two points is no number, but an
+ * address. */
+static size_t plain_size(const char *s, const char *end)
+{
+    enum kind { ODD, GAP, DIGIT, POINT, EXPONENT, WORD };
+    static const uint8_t kinds[256] = {
+        [' '] = GAP,      ['\t'] = GAP,     ['\r'] = GAP,  ['\n'] = GAP,          [','] = GAP,
+        [':'] = GAP,      ['+'] = DIGIT,    ['-'] = DIGIT, ['0' ... '9'] = DIGIT, ['.'] = POINT,
+        ['e'] = EXPONENT, ['E'] = EXPONENT, ['t'] = WORD,  ['f'] = WORD,          ['n'] = WORD,
+        ['N'] = WORD,     ['I'] = WORD,     ['i'] = WORD};
+    const char *number = NULL, *point = NULL; /* that it is in, and that number's */
+    for (const char *p = s; p < end;) {
+        size_t size = 1;
+        enum kind kind = (enum kind)kinds[(unsigned char)*p];
+        if (kind == GAP) number = point = NULL;
+        if (kind == WORD) size = word_size(p);
+        if (kind == ODD || !size || (kind == POINT && point) || (kind == EXPONENT && !number))
+            return (size_t)((number ? number : p) - s);
+        if (kind != GAP && !number) number = p;
+        if (kind == POINT) point = p;
+        p += size;
+    }
+    return (size_t)(end - s);
+}
+
+/* What is no JSON, up to the next string or bracket. */
+static void take_odd(json_redaction *j)
+{
+    enum { MOST = 1 << 20 }; /* a file without either is taken in parts */
+    const char *from = j->at;
+    j->odd = true;
+    for (;;) {
+        while (j->at < window_end(j) && !is_quote_or_bracket(*j->at))
+            j->at++;
+        if (j->at < window_end(j) || j->at - from >= MOST || !more(j, &from)) break;
+    }
+    take_raw(j, from, j->at, false);
+}
+
 static void walk(json_redaction *j)
 {
-    while (j->result == HB_OK) {
-        j->at += strcspn(j->at, "\"{}[]"); /* zeros stand behind the window, and may in it */
-        if (j->at >= window_end(j)) {
-            const char *end = j->at = window_end(j);
-            if (!more(j, &end)) break;
-        } else if (*j->at == '"') {
-            if (!take_next_string(j)) break;
-        } else {
+    enum { LONGEST_WORD = 32 }; /* or number: it may go on behind the window */
+    for (bool all = false; j->result == HB_OK;) {
+        j->at += plain_size(j->at, window_end(j));
+        bool ends = j->at < window_end(j) && is_quote_or_bracket(*j->at);
+        if (!ends && !all && window_end(j) - j->at < LONGEST_WORD) {
+            const char *from = j->at;
+            all = !more(j, &from);
+        } else if (j->at == window_end(j)) {
+            break;
+        } else if (!ends) {
+            take_odd(j);
+        } else if (*j->at != '"') {
             take_bracket(j);
+        } else if (!take_next_string(j)) {
+            break;
         }
     }
     write_to(j, window_end(j));
@@ -216,7 +307,7 @@ static void walk(json_redaction *j)
 hb_result hb_redact_json(hb_redactor *redactor, const char *path, hb_sink *to)
 {
     json_redaction j = {.redactor = redactor, .to = to};
-    HB_TRY(hb_text_open(&j.text, path, HB_TEXT_AUTO));
+    HB_TRY(hb_redactable_open(&j.text, path));
     j.at = j.copied = j.text.data;
     hb_buf *const buffers[] = {&j.key, &j.plain, &j.out, &j.quoted};
     for (size_t i = 0; i < HB_ARRAY_LEN(buffers); i++)

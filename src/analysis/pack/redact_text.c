@@ -15,6 +15,7 @@ typedef struct cursor {
     hb_buf *out;     /* NULL while learning */
     uint32_t at;     /* where the search goes on */
     uint32_t copied; /* the text before is in `out` */
+    uint32_t path;   /* where a path begins whatever stands before; 0: nowhere */
     bool found;
 } cursor;
 
@@ -93,14 +94,26 @@ static bool take_known_key(cursor *c)
     return false;
 }
 
+/* Whether the text, which begins with "-----BEGIN", has the first line of a private key. */
+static bool heads_private_key(hb_str text)
+{
+    const char *end = memchr(text.s, '\n', text.len);
+    return memmem(text.s, end ? (size_t)(end - text.s) : text.len, "PRIVATE", 7) != NULL;
+}
+
+bool hb_opens_private_key(hb_str line)
+{
+    const char *from = memmem(line.s, line.len, "-----BEGIN", 10);
+    hb_str key = {from, from ? line.len - (uint32_t)(from - line.s) : 0};
+    return from && heads_private_key(key) && !memmem(key.s, key.len, "-----END", 8);
+}
+
 /* "-----BEGIN RSA PRIVATE KEY-----" to its end, or the text's. */
 static bool take_private_key(cursor *c)
 {
     if (!begins(c, c->at, "-----BEGIN")) return false;
     const char *from = c->text.s + c->at, *end = c->text.s + c->text.len;
-    const char *line = memchr(from, '\n', (size_t)(end - from));
-    size_t head = (size_t)((line ? line : end) - from);
-    if (!memmem(from, head, "PRIVATE", 7)) return false;
+    if (!heads_private_key(part(c, c->at, c->text.len))) return false;
     const char *tail = memmem(from, (size_t)(end - from), "-----END", 8);
     const char *close = tail ? memmem(tail + 8, (size_t)(end - tail - 8), "-----", 5) : NULL;
     replace(c, HB_REDACTED_SECRET, c->at, close ? (uint32_t)(close + 5 - c->text.s) : c->text.len);
@@ -179,16 +192,22 @@ static bool take_named_secret(cursor *c, uint32_t begin, uint32_t end)
     return true;
 }
 
-/* "scheme://user:password@host": both. */
+/* "scheme://user:password@host": both. Behind a host stands a path of its own, but in
+ * "file://host/path" and "scheme:///path" it is one of this machine's, or of the host's. */
 static bool take_login(cursor *c)
 {
     if (!begins(c, c->at, "://")) return false;
     uint32_t i = c->at + 3, end = i;
+    bool of_file = c->at >= 4 && begins(c, c->at - 4, "file") &&
+                   (c->at == 4 || !is_word(c->text.s[c->at - 5]));
     while (end < c->text.len && (unsigned char)at(c, end) > ' ' &&
            !is_one_of(at(c, end), "/@\"'<>"))
         end++;
-    c->at = i; /* what stands behind is no path */
+    c->at = i;
     if (at(c, end) == '@' && end > i) replace(c, HB_REDACTED_SECRET, i, end);
+    while (at(c, end) == '/' && at(c, end + 1) == '/')
+        end++;
+    if (at(c, end) == '/' && (of_file || at(c, i) == '/')) c->path = end;
     return true;
 }
 
@@ -330,17 +349,17 @@ static bool take_path(cursor *c)
     bool home = at(c, from) == '~' && at(c, from + 1) == '/';
     if (!home && !(at(c, from) == '/' && is_path_byte(at(c, from + 1)) && at(c, from + 1) != '/'))
         return false;
-    if (from && (is_word(c->text.s[from - 1]) || is_one_of(c->text.s[from - 1], "._-/)>")))
+    if (from && from != c->path &&
+        (is_word(c->text.s[from - 1]) || is_one_of(c->text.s[from - 1], "._-/)>")))
         return false;
     uint32_t end = path_end(c, from);
     hb_str path = part(c, from, end);
     learn_home(c, path);
     uint32_t directory = directory_size(path);
-    if (directory == 0 || is_system(path)) {
-        c->at = end;
-        return true;
-    }
-    replace(c, HB_REDACTED_DIRECTORY, from, from + directory);
+    if (directory == 0 || is_system(path))
+        c->at = from + 1; /* there may be names in it */
+    else
+        replace(c, HB_REDACTED_DIRECTORY, from, from + directory);
     return true;
 }
 

@@ -77,6 +77,9 @@ size_t hb_redactor_match(const hb_redactor *redactor, hb_str text, hb_redaction_
  * False when nothing was found: it is appended as it is. */
 bool hb_redact_text(hb_redactor *redactor, hb_str key, hb_str text, hb_buf *out);
 
+/** Whether a line begins a private key that goes on behind it. */
+bool hb_opens_private_key(hb_str line);
+
 /** Appends the name of a file in the pack: its worker's host goes, however short it is; the end by
  * which it is a trace stays. */
 void hb_redact_file_name(hb_redactor *redactor, hb_str name, hb_buf *out);
