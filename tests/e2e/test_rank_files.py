@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import time
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +31,25 @@ ALONE = """
         fflush(stdout);
         if (argc > 1) pause();
         MPI_Finalize();
+    }"""
+# Of no MPI. "wait": until its input ends; a file's name: a child of it goes on until there is such a file.
+MARKED = """
+    #include <hipboard/hipboard.h>
+    #include <stdio.h>
+    #include <string.h>
+    #include <unistd.h>
+    int main(int argc, char **argv)
+    {
+        int fds[2];
+        char byte;
+        HB_RECORD_FUNCTION("work") {}
+        if (argc < 2) return 0;
+        if (strcmp(argv[1], "wait") == 0) return puts("ready"), fflush(stdout), getchar() != EOF;
+        if (pipe(fds) != 0 || fork() != 0) return close(fds[1]), read(fds[0], &byte, 1) != 1;
+        HB_RECORD_FUNCTION("later") {}
+        close(1), close(2);
+        if (write(fds[1], "", 1) != 1) return 1;
+        while (access(argv[1], F_OK) != 0) usleep(10000);
     }"""
 # A file system like Lustre is wherever a path says so.
 FAR = """
@@ -54,6 +75,9 @@ def built(tmp_path_factory):
     subprocess.run(["mpicc.openmpi", "-w", PROGRAMS / "mpi_calls.c", "-o", place / "calls"], check=True)
     subprocess.run(["mpicc.mpich", "-x", "c", "-", "-o", place / "alone"], input=ALONE, text=True, check=True)
     subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", place / "far.so"], input=FAR, text=True, check=True)
+    library = BUILD / "src/recorder"
+    subprocess.run(["cc", "-x", "c", "-", "-o", place / "marked", f"-I{BUILD.parent / 'include'}", f"-L{library}",
+                    "-lhipboard", f"-Wl,-rpath,{library}"], input=MARKED, text=True, check=True)
     return place
 
 
@@ -176,16 +200,12 @@ def test_a_node_s_traces_are_one_file(built, tmp_path):
 
 @pytest.mark.parametrize("ranks, options, packed", [
     (4096, [], False), (4097, [], True), (4096, ["--pack"], True), (1, ["--pack"], False)])
-def test_of_more_than_4096_ranks_nodes_write_packs(tmp_path, ranks, options, packed):
+def test_of_more_than_4096_ranks_nodes_write_packs(built, tmp_path, ranks, options, packed):
     """The last rank of such a job, alone on its node, as its launcher tells it."""
-    program, library = tmp_path / "marked", BUILD / "src/recorder"
-    subprocess.run(["cc", "-x", "c", "-", "-o", program, f"-I{BUILD.parent / 'include'}", f"-L{library}", "-lhipboard",
-                    f"-Wl,-rpath,{library}"], text=True, check=True,
-                   input='#include <hipboard/hipboard.h>\nint main(void) { HB_RECORD_FUNCTION("work") {} }')
     (tmp_path / "node").mkdir()
     job = {"OMPI_COMM_WORLD_RANK": str(ranks - 1), "OMPI_COMM_WORLD_SIZE": str(ranks),
            "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1", "TMPDIR": str(tmp_path / "node")}
-    done = subprocess.run([HIPBOARD, "record", *options, "-o", tmp_path / "run", "--", program], text=True,
+    done = subprocess.run([HIPBOARD, "record", *options, "-o", tmp_path / "run", "--", built / "marked"], text=True,
                           capture_output=True, timeout=300, env=dict(ENVIRONMENT, **job))
     assert done.returncode == 0, done.stderr
     packs, traces = list((tmp_path / "run").glob("*.hbpack")), list((tmp_path / "run").glob("*.json"))
@@ -216,6 +236,83 @@ def test_who_is_killed_leaves_the_node_s_traces_to_be_packed(built, tmp_path):
                    timeout=300)
     told = subprocess.run([HIPBOARD, "view", "--json", tmp_path / "run"], capture_output=True, text=True, timeout=300)
     assert len(told.stdout.splitlines()) == 2, told.stdout + told.stderr
+
+
+def start_rank(rank, built, tmp_path, *arguments, options=()):
+    """One of two of a node; what is gathered lies below tmp_path/node."""
+    (tmp_path / "node").mkdir(exist_ok=True)
+    job = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": str(rank),
+           "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "TMPDIR": str(tmp_path / "node")}
+    return subprocess.Popen([str(word) for word in (HIPBOARD, "record", "--pack", *options, "-o", tmp_path / "run", "--",
+                                                    built / "marked", *arguments)],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=dict(ENVIRONMENT, **job), start_new_session=True)
+
+
+def packed_ranks(tmp_path):
+    """The ranks whose traces are in each pack, oldest pack first."""
+    packs = sorted((tmp_path / "run").glob("*.hbpack"), key=lambda path: path.stat().st_mtime_ns)
+    return [sorted(int(re.search(r"_(\d+)(-\d+)?\.\d+\.pt", name)[1]) for name in zipfile.ZipFile(pack).namelist())
+            for pack in packs]
+
+
+def gathered(tmp_path):
+    return [path for path in (tmp_path / "node").iterdir() if path.name.endswith("-pack")]
+
+
+def test_a_killed_rank_spoils_no_later_job(built, tmp_path):
+    killed = start_rank(1, built, tmp_path, "wait")
+    assert killed.stdout.readline() == "ready\n"
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=60)
+    _, said = start_rank(0, built, tmp_path).communicate(timeout=60)
+    assert packed_ranks(tmp_path) == [[0]]
+    [staging] = gathered(tmp_path)  # with what the killed one left
+    advice = f"hipboard recover {staging}; hipboard pack {staging} -o {tmp_path}/run/NODE.hbpack"
+    assert said.count(advice) == 2, said
+    for job in 1, 2:
+        last = start_rank(1, built, tmp_path, "wait")
+        assert last.stdout.readline() == "ready\n"
+        start_rank(0, built, tmp_path).communicate(timeout=60)
+        assert len(packed_ranks(tmp_path)) == job  # the other one still runs
+        last.communicate(timeout=60)
+        assert packed_ranks(tmp_path)[job:] == [[0, 1]]
+
+
+def test_jobs_that_were_killed_are_packed_with_the_next(built, tmp_path):
+    last = start_rank(1, built, tmp_path, "wait")
+    assert last.stdout.readline() == "ready\n"
+    start_rank(0, built, tmp_path).communicate(timeout=60)
+    os.killpg(last.pid, signal.SIGKILL)
+    last.communicate(timeout=60)
+    assert packed_ranks(tmp_path) == []
+    start_rank(1, built, tmp_path).communicate(timeout=60)
+    assert packed_ranks(tmp_path) == [[0, 1]]
+
+
+def test_a_rank_whose_program_is_missing_packs_as_well(tmp_path):
+    process = start_rank(0, tmp_path, tmp_path)
+    process.communicate(timeout=60)
+    assert process.returncode == 127 and gathered(tmp_path) == [] and packed_ranks(tmp_path) == []
+
+
+@pytest.mark.parametrize("options", [[], ["--spool", "node/spools"]])
+def test_what_goes_on_leaves_its_trace_where_it_is_said(built, tmp_path, options):
+    options = [word.replace("node", f"{tmp_path}/node") for word in options]
+    process = start_rank(0, built, tmp_path, tmp_path / "end", options=options)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0 and packed_ranks(tmp_path) == [[0]]
+    commands = re.search(r"(hipboard recover \S.*?); (hipboard pack (\S+) -o \S+)$", said.splitlines()[-1])
+    assert commands, said
+    (tmp_path / "end").touch()
+    for _ in range(600):
+        if list(Path(commands[3]).glob("*.json")):
+            break
+        time.sleep(0.1)
+    for command in commands[1], commands[2]:
+        done = subprocess.run([HIPBOARD, *command.split()[1:]], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0 or "no killed process left records" in done.stderr, done.stderr
+    assert packed_ranks(tmp_path) == [[0], [0]]
 
 
 def test_64_ranks_leave_64_whole_traces_and_one_message(built, tmp_path):

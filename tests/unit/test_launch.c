@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,11 +24,13 @@
 #include <unistd.h>
 
 #include <hipboard/hipboard.h>
+#include <hipboard/pack.h>
 
 #include "launch.h"
 #include "mpi_program.h"
 #include "program_environment.h"
 #include "rank_pack.h"
+#include "said.h"
 #include "test_dir.h"
 
 static const char *path_of(const char *name)
@@ -368,13 +371,10 @@ static void calls_of_mpi_are_taken_where_they_may_be_made(void **state)
 
 /* ---- packs ---- */
 
-static rank_pack begin_pack(int64_t rank, int64_t ranks_here, bool alone)
+static rank_pack begin_pack(void)
 {
     rank_pack p;
-    hb_launch_info launch = HB_LAUNCH_INFO_INIT;
-    launch.rank = rank;
-    launch.local_size = ranks_here;
-    assert_true(rank_pack_begin(&p, path_of("log"), &launch, alone));
+    assert_true(rank_pack_begin(&p, path_of("log")));
     return p;
 }
 
@@ -386,13 +386,38 @@ static void put_member(const rank_pack *p, const char *name)
     assert_true(file && fputs("{\"traceEvents\": []}", file) >= 0 && fclose(file) == 0);
 }
 
-/* "HOST<suffix>.hbpack" in the log directory. */
-static bool has_pack(const char *suffix)
+static bool is_gathered(const rank_pack *p, const char *name)
+{
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", p->staging, name);
+    return access(path, F_OK) == 0;
+}
+
+static bool has_pack(void)
 {
     char host[200] = "", name[300];
     gethostname(host, sizeof host - 1);
-    snprintf(name, sizeof name, "log/%s%s.hbpack", host, suffix);
+    snprintf(name, sizeof name, "log/%s.hbpack", host);
     return access(path_of(name), F_OK) == 0;
+}
+
+/* What is said on stderr of it. */
+static const char *end_pack(const rank_pack *p, bool done)
+{
+    static said_text s;
+    said_begin(&s);
+    bool ended = rank_pack_end(p);
+    const char *said = said_end(&s);
+    assert_int_equal(ended, done);
+    return said;
+}
+
+static const char *commands_of(const rank_pack *p)
+{
+    static char text[4 * PATH_MAX];
+    snprintf(text, sizeof text, ": hipboard recover %s; hipboard pack %s -o %s/NODE.hbpack\n",
+             p->staging, p->staging, p->log_dir);
+    return text;
 }
 
 static int make_log_dir(void **state)
@@ -414,91 +439,175 @@ static int remove_log_dir(void **state)
     return remove_dir(state);
 }
 
+static const rank_pack *published_into; /* as soon as a pack is made, by a process that goes on */
+
+hb_result __real_hb_pack(const char *const *paths, size_t num_paths, const char *output,
+                         const hb_pack_options *options, hb_pack_report **report);
+hb_result __wrap_hb_pack(const char *const *paths, size_t num_paths, const char *output,
+                         const hb_pack_options *options, hb_pack_report **report);
+hb_result __wrap_hb_pack(const char *const *paths, size_t num_paths, const char *output,
+                         const hb_pack_options *options, hb_pack_report **report)
+{
+    hb_result result = __real_hb_pack(paths, num_paths, output, options, report);
+    if (published_into) put_member(published_into, "late.1.pt.trace.json");
+    published_into = NULL;
+    return result;
+}
+
+static void what_is_published_meanwhile_stays(void **state)
+{
+    (void)state;
+    rank_pack p = begin_pack();
+    put_member(&p, "a.1.pt.trace.json");
+    published_into = &p;
+    assert_non_null(strstr(end_pack(&p, true), commands_of(&p)));
+    assert_true(has_pack());
+    assert_true(is_gathered(&p, "late.1.pt.trace.json"));
+    assert_false(is_gathered(&p, "a.1.pt.trace.json"));
+}
+
 static void the_last_rank_of_a_node_packs(void **state)
 {
     (void)state;
-    rank_pack p = begin_pack(5, 3, false);
+    rank_pack p = begin_pack();
     assert_null(getenv("HIPBOARD_SPOOL")); /* what is recorded stays beside the traces */
-    rank_pack other = begin_pack(6, 3, false);
+    rank_pack other = begin_pack(), third = begin_pack();
     assert_string_equal(p.staging, other.staging);
-    assert_false(p.alone);
     assert_int_equal(strncmp(p.staging, dir, strlen(dir)), 0);
     assert_string_equal(&p.staging[strlen(p.staging) - 5], "-pack");
     put_member(&p, "a.1.pt.trace.json");
     put_member(&p, "b.1.pt.trace.json.gz");
     put_member(&p, "a.1.pftrace");
     put_member(&p, "events.out.tfevents.1.h");
-    assert_true(rank_pack_end(&p) && rank_pack_end(&p));
-    assert_false(has_pack(""));
-    assert_true(rank_pack_end(&other));
-    assert_true(has_pack(""));
+    assert_true(rank_pack_end(&p) && rank_pack_end(&third));
+    assert_false(has_pack());
+    assert_string_equal(end_pack(&other, true), "");
+    assert_true(has_pack());
     assert_int_equal(access(p.staging, F_OK), -1); /* it is gone, */
     assert_int_equal(access(path_of("log/events.out.tfevents.1.h"), F_OK), 0);
     assert_int_equal(list_dir(path_of("log"), NULL, NULL, 0), 2); /* and this not in the pack */
     /* of a second job, which has another name beside it */
-    p = begin_pack(0, 1, false);
+    p = begin_pack();
     put_member(&p, "a.1.pt.trace.json");
     assert_true(rank_pack_end(&p));
     assert_int_equal(list_dir(path_of("log"), NULL, NULL, 0), 3);
     /* of nothing there is none */
-    p = begin_pack(0, 1, false);
-    assert_true(rank_pack_end(&p));
+    p = begin_pack();
+    assert_string_equal(end_pack(&p, true), "");
     assert_int_equal(list_dir(path_of("log"), NULL, NULL, 0), 3);
     assert_int_equal(access(p.staging, F_OK), -1);
 }
 
-static void a_rank_that_knows_of_no_other_packs_its_own(void **state)
+static void who_is_killed_is_waited_for_by_nobody(void **state)
+{
+    int fds[2];
+    char byte;
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    rank_pack p = begin_pack();
+    pid_t killed = fork();
+    if (killed == 0) {
+        close(p.dir);
+        p = begin_pack();
+        put_member(&p, "b.1.pt.trace.json");
+        if (write(fds[1], "", 1) == 1) pause();
+        _exit(1);
+    }
+    assert_int_equal(read(fds[0], &byte, 1), 1);
+    kill(killed, SIGKILL);
+    assert_int_equal(waitpid(killed, NULL, 0), killed);
+    close(fds[0]), close(fds[1]);
+    put_member(&p, "a.1.pt.trace.json");
+    assert_true(rank_pack_end(&p));
+    assert_true(has_pack());
+    assert_int_equal(access(p.staging, F_OK), -1);
+}
+
+/* It waits, and makes the directory anew when that is gone. */
+static void who_begins_while_others_pack_has_a_directory(void **state)
+{
+    char said[2 * PATH_MAX] = "";
+    int ends[2];
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    rank_pack p = begin_pack();
+    assert_int_equal(flock(p.dir, LOCK_EX), 0); /* as who packs */
+    pid_t next = fork();
+    if (next == 0) {
+        close(p.dir);
+        dup2(ends[1], STDERR_FILENO);
+        rank_pack own = begin_pack();
+        put_member(&own, "b.1.pt.trace.json");
+        _exit(!rank_pack_end(&own));
+    }
+    close(ends[1]);
+    assert_true(read(ends[0], said, sizeof said - 1) > 0);
+    assert_non_null(strstr(said, "waits until the traces in "));
+    put_member(&p, "a.1.pt.trace.json");
+    assert_true(rank_pack_end(&p));
+    wait_for_success(next);
+    close(ends[0]);
+    assert_int_equal(list_dir(path_of("log"), NULL, NULL, 0), 2);
+    assert_int_equal(access(p.staging, F_OK), -1);
+}
+
+static void where_no_pack_can_be_traces_stay(void **state)
 {
     (void)state;
-    static const struct {
-        int64_t ranks_here;
-        bool alone;
-    } cases[] = {{0, false}, {-1, false}, {4, true}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        rank_pack p = begin_pack(12, cases[i].ranks_here, cases[i].alone);
-        assert_true(p.alone);
-        assert_string_equal(&p.staging[strlen(p.staging) - 8], "-pack-12");
-        put_member(&p, "a.1.pt.trace.json");
-        assert_true(rank_pack_end(&p));
-        assert_true(has_pack("_12"));
-        assert_false(has_pack(""));
-        assert_int_equal(list_dir(path_of("log"), NULL, NULL, 0), (int)i + 1);
-    }
+    rank_pack p = begin_pack();
+    put_member(&p, "a.1.pt.trace.json");
+    put_file("plain", "", 0600);
+    snprintf(p.log_dir, sizeof p.log_dir, "%s", path_of("plain"));
+    const char *said = end_pack(&p, false);
+    assert_int_equal(strncmp(said, "hipboard record: --pack: ", 25), 0);
+    assert_non_null(strstr(said, commands_of(&p)));
+    assert_true(is_gathered(&p, "a.1.pt.trace.json"));
 }
 
 static void where_records_are_kept_packs_are_made(void **state)
 {
     (void)state;
-    char *own = strdup(path_of("own"));
+    char *own = strdup(path_of("own")), wanted[700];
+    said_text s;
     setenv("HIPBOARD_SPOOL", own, 1);
-    rank_pack p = begin_pack(0, 1, false);
+    rank_pack p = begin_pack();
     assert_int_equal(strncmp(p.staging, own, strlen(own)), 0);
     assert_string_equal(getenv("HIPBOARD_SPOOL"), own);
+    said_begin(&s);
+    rank_pack_tell(&p);
+    snprintf(wanted, sizeof wanted, ": hipboard recover --spool %s /", own);
+    assert_non_null(strstr(said_end(&s), wanted));
     unsetenv("HIPBOARD_SPOOL");
     setenv("TMPDIR", "not/absolute", 1);
-    rank_pack other = begin_pack(0, 1, false);
+    rank_pack other = begin_pack();
     assert_int_equal(strncmp(other.staging, "/tmp/hipboard-", 14), 0);
-    assert_int_equal(rmdir(other.staging), 0);
+    assert_true(rank_pack_end(&p) && rank_pack_end(&other));
+    assert_int_equal(access(other.staging, F_OK), -1);
     free(own);
 }
 
 static void what_is_another_s_is_not_written_into(void **state)
 {
     rank_pack again;
-    hb_launch_info launch = HB_LAUNCH_INFO_INIT;
+    struct stat st;
     (void)state;
-    rank_pack p = begin_pack(0, 2, false);
-    launch.local_size = 2;
-    assert_int_equal(chmod(p.staging, 0750), 0);
-    assert_false(rank_pack_begin(&again, path_of("log"), &launch, false));
-    assert_int_equal(chmod(p.staging, 0701), 0);
-    assert_false(rank_pack_begin(&again, path_of("log"), &launch, false));
-    assert_int_equal(chmod(p.staging, 0700), 0);
-    assert_true(rank_pack_begin(&again, path_of("log"), &launch, false));
+    rank_pack p = begin_pack();
+    assert_int_equal(chmod(p.staging, 0770), 0);
+    assert_false(rank_pack_begin(&again, path_of("log")));
+    assert_int_equal(chmod(p.staging, 0702), 0);
+    assert_false(rank_pack_begin(&again, path_of("log")));
+    assert_int_equal(chmod(p.staging, 0755), 0); /* as it is made by who goes on */
+    assert_true(rank_pack_begin(&again, path_of("log")));
+    assert_int_equal(stat(p.staging, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
     assert_int_equal(rmdir(p.staging), 0);
     assert_int_equal(symlink(path_of("log"), p.staging), 0);
-    assert_false(rank_pack_begin(&again, path_of("log"), &launch, false));
-    assert_false(rank_pack_end(&(rank_pack){.staging = "/none"}));
+    assert_false(rank_pack_begin(&again, path_of("log")));
+    assert_int_equal(unlink(p.staging), 0);
+    put_file("node", "", 0600);
+    setenv("HIPBOARD_SPOOL", path_of("node"), 1);
+    assert_false(rank_pack_begin(&again, path_of("log")));
+    unsetenv("HIPBOARD_SPOOL");
 }
 
 int main(void)
@@ -516,7 +625,13 @@ int main(void)
         IN_DIR(calls_of_mpi_are_taken_where_they_may_be_made),
         cmocka_unit_test_setup_teardown(the_last_rank_of_a_node_packs, make_log_dir,
                                         remove_log_dir),
-        cmocka_unit_test_setup_teardown(a_rank_that_knows_of_no_other_packs_its_own, make_log_dir,
+        cmocka_unit_test_setup_teardown(what_is_published_meanwhile_stays, make_log_dir,
+                                        remove_log_dir),
+        cmocka_unit_test_setup_teardown(who_is_killed_is_waited_for_by_nobody, make_log_dir,
+                                        remove_log_dir),
+        cmocka_unit_test_setup_teardown(who_begins_while_others_pack_has_a_directory, make_log_dir,
+                                        remove_log_dir),
+        cmocka_unit_test_setup_teardown(where_no_pack_can_be_traces_stay, make_log_dir,
                                         remove_log_dir),
         cmocka_unit_test_setup_teardown(where_records_are_kept_packs_are_made, make_log_dir,
                                         remove_log_dir),

@@ -335,7 +335,7 @@ static bool stage(request *r)
     r->packs |= r->launch.world_size > RANKS_WITHOUT_PACKS;
     r->packs &= r->launch.world_size > 1;
     if (!r->packs) return true;
-    if (!rank_pack_begin(&r->pack, r->full_dir, &r->launch, r->ranks != NULL)) return false;
+    if (!rank_pack_begin(&r->pack, r->full_dir)) return false;
     snprintf(r->full_dir, sizeof r->full_dir, "%s", r->pack.staging);
     if (!r->quiet && r->launch.rank <= 0) rank_pack_tell(&r->pack);
     return true;
@@ -382,6 +382,7 @@ static int record(request *r, char **program)
     own.paths[0] = '\0';
     char *operators = list_tables(&own);
     if (!end.started) {
+        if (r->packs) (void)rank_pack_end(&r->pack);
         fail(program[0], strerror(end.code));
         return end.code == ENOENT ? 127 : 126; /* as shells say it */
     }

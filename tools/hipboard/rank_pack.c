@@ -24,13 +24,6 @@ static bool fail(const char *path, const char *why)
 
 /* ---- where ---- */
 
-static bool is_own(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-           (st.st_mode & 077) == 0;
-}
-
 /* The directory of a node that belongs to the log directory, wherever that is. */
 static bool find_place(const char *log_dir, char *place, size_t size)
 {
@@ -45,40 +38,72 @@ static bool find_place(const char *log_dir, char *place, size_t size)
     return found;
 }
 
-bool rank_pack_begin(rank_pack *p, const char *log_dir, const hb_launch_info *launch, bool alone)
+/* It may be made anew by processes that go on when it is gone, as they make any log directory. */
+static bool is_own(int dir)
 {
-    char place[PATH_MAX - 40], own[32] = "";
-    p->launch = *launch;
-    p->alone = alone || launch->local_size < 1;
+    struct stat st;
+    return fstat(dir, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 022) == 0 &&
+           ((st.st_mode & 077) == 0 || fchmod(dir, 0700) == 0);
+}
+
+/* Each rank holds it while it runs, with those of other jobs; the kernel lets go of it for whoever
+ * is killed. */
+static bool hold(const rank_pack *p)
+{
+    if (flock(p->dir, LOCK_SH | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK) return fail(p->staging, strerror(errno));
+    fprintf(stderr, "hipboard: waits until the traces in %s are packed\n", p->staging);
+    return flock(p->dir, LOCK_SH) == 0 || fail(p->staging, strerror(errno));
+}
+
+/* Who packed may have removed it before it was held. */
+static bool is_there(const rank_pack *p)
+{
+    struct stat st;
+    return fstat(p->dir, &st) == 0 && st.st_nlink > 0;
+}
+
+static bool make_staging(rank_pack *p)
+{
+    if (mkdir(p->staging, 0700) != 0 && errno != EEXIST) return fail(p->staging, strerror(errno));
+    p->dir = open(p->staging, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (p->dir < 0) return errno == ENOENT || fail(p->staging, strerror(errno));
+    return is_own(p->dir) ? hold(p)
+                          : fail(p->staging, "is another user's, or others may write there");
+}
+
+bool rank_pack_begin(rank_pack *p, const char *log_dir)
+{
+    char place[PATH_MAX - 40];
     snprintf(p->log_dir, sizeof p->log_dir, "%s", log_dir);
     if (!find_place(log_dir, place, sizeof place)) return false;
-    if (p->alone) snprintf(own, sizeof own, "-%lld", (long long)launch->rank);
-    snprintf(p->staging, sizeof p->staging, "%s-pack%s", place, own);
-    if (mkdir(p->staging, 0700) != 0 && errno != EEXIST) return fail(p->staging, strerror(errno));
-    return is_own(p->staging) || fail(p->staging, "is another user's");
+    snprintf(p->staging, sizeof p->staging, "%s-pack", place);
+    while (make_staging(p)) {
+        if (is_there(p)) return true;
+        if (p->dir >= 0) close(p->dir);
+    }
+    return false;
+}
+
+/* What makes a pack of what is left there, on that node. */
+static void tell_commands(const rank_pack *p, const char *what)
+{
+    const char *spool = getenv("HIPBOARD_SPOOL");
+    fprintf(stderr, "hipboard: %s: hipboard recover%s%s %s; hipboard pack %s -o %s/NODE.hbpack\n",
+            what, spool ? " --spool " : "", spool ? spool : "", p->staging, p->staging, p->log_dir);
 }
 
 void rank_pack_tell(const rank_pack *p)
 {
-    fprintf(stderr,
-            "hipboard: traces are gathered in %s of each node, and packed when its last rank has "
-            "ended; where one is killed, on that node: hipboard recover %s; hipboard pack %s -o "
-            "%s/NODE.hbpack\n",
-            p->staging, p->staging, p->staging, p->log_dir);
+    char what[PATH_MAX + 200];
+    snprintf(what, sizeof what,
+             "traces are gathered in %s of each node, and packed when its last rank has ended; "
+             "what killed ranks leave there, on that node",
+             p->staging);
+    tell_commands(p, what);
 }
 
 /* ---- the last one ---- */
-
-/* How many have ended, this one too; one at a time. */
-static int64_t count_ended(int dir)
-{
-    int fd = openat(dir, ".ended", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-    struct stat st;
-    int64_t count = -1;
-    if (fd >= 0 && write(fd, "\n", 1) == 1 && fstat(fd, &st) == 0) count = (int64_t)st.st_size;
-    if (fd >= 0) close(fd);
-    return count;
-}
 
 static bool copy_file(int dir, const char *name, const char *log_dir)
 {
@@ -96,66 +121,90 @@ static bool copy_file(int dir, const char *name, const char *log_dir)
 }
 
 /* TensorBoard looks for event files beside the traces, not in packs. */
-static void take_out_event_files(int dir, const rank_pack *p)
+static void take_out_event_files(const rank_pack *p)
 {
     struct dirent *entry;
     DIR *list = opendir(p->staging);
     while (list && (entry = readdir(list)))
-        if (strstr(entry->d_name, "tfevents") && copy_file(dir, entry->d_name, p->log_dir))
-            unlinkat(dir, entry->d_name, 0);
+        if (strstr(entry->d_name, "tfevents") && copy_file(p->dir, entry->d_name, p->log_dir))
+            unlinkat(p->dir, entry->d_name, 0);
     if (list) closedir(list);
 }
 
-/* What was packed, and what is ours. */
-static void remove_staging(int dir, const rank_pack *p)
+static bool is_trace(const char *path)
 {
-    struct dirent *entry;
-    DIR *list = opendir(p->staging);
-    while (list && (entry = readdir(list)))
-        if (ends_with(entry->d_name, ".json") || ends_with(entry->d_name, ".json.gz") ||
-            ends_with(entry->d_name, ".pftrace") || strcmp(entry->d_name, ".ended") == 0 ||
-            strcmp(entry->d_name, ".lock") == 0)
-            unlinkat(dir, entry->d_name, 0);
-    if (list) closedir(list);
-    rmdir(p->staging);
+    return ends_with(path, ".json") || ends_with(path, ".json.gz") || ends_with(path, ".pftrace");
 }
 
-static void name_pack(const rank_pack *p, char *path, size_t size)
+/* What has come since then is in no pack. */
+static void remove_packed(const hb_pack_report *report)
 {
-    char host[256] = "node", own[32] = "";
-    struct timespec now;
-    (void)gethostname(host, sizeof host - 1);
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (p->alone) snprintf(own, sizeof own, "_%lld", (long long)p->launch.rank);
-    snprintf(path, size, "%.3000s/%s%s.hbpack", p->log_dir, host, own);
-    if (access(path, F_OK) == 0) /* of an earlier job */
-        snprintf(path, size, "%.3000s/%s%s.%lld.hbpack", p->log_dir, host, own,
-                 (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+    for (size_t i = 0; report && i < report->num_members; i++)
+        if (report->members[i].name && is_trace(report->members[i].path))
+            unlink(report->members[i].path);
 }
 
-static bool pack(int dir, const rank_pack *p)
+/* Records of processes that go on, or were killed, lie there or, by --spool, elsewhere. */
+static bool has_records_elsewhere(const rank_pack *p)
 {
-    char path[PATH_MAX];
+    char place[PATH_MAX];
+    return hb_spool_directory(p->staging, place, sizeof place) == HB_OK &&
+           strcmp(place, p->staging) != 0 && rmdir(place) != 0 && errno != ENOENT;
+}
+
+static void remove_staging(const rank_pack *p)
+{
+    char what[PATH_MAX + 100];
+    if (!has_records_elsewhere(p) && (rmdir(p->staging) == 0 || errno == ENOENT)) return;
+    snprintf(what, sizeof what,
+             "not all is packed: processes that go on, or were killed, leave traces in %s of this "
+             "node",
+             p->staging);
+    tell_commands(p, what);
+}
+
+static hb_result pack_as(const rank_pack *p, const char *stamp, hb_pack_report **report)
+{
+    char host[256] = "node", path[PATH_MAX];
     const char *const paths[] = {p->staging};
     hb_pack_options options = HB_PACK_OPTIONS_INIT;
-    take_out_event_files(dir, p);
-    name_pack(p, path, sizeof path);
-    hb_result result = hb_pack(paths, 1, path, &options, NULL);
-    if (result != HB_OK && result != HB_ERROR_NOT_FOUND) return fail(p->staging, hb_last_error());
-    remove_staging(dir, p);
-    return true;
+    (void)gethostname(host, sizeof host - 1);
+    snprintf(path, sizeof path, "%.3000s/%s%s.hbpack", p->log_dir, host, stamp);
+    return hb_pack(paths, 1, path, &options, report);
+}
+
+/* Beside those of earlier jobs, and of ranks that had ended before these began. */
+static hb_result pack_beside_others(const rank_pack *p, hb_pack_report **report)
+{
+    char stamp[32];
+    struct timespec now;
+    hb_result result = pack_as(p, "", report);
+    if (result != HB_ERROR_STATE) return result;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(stamp, sizeof stamp, ".%lld", (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+    return pack_as(p, stamp, report);
+}
+
+static bool pack(const rank_pack *p)
+{
+    hb_pack_report *report = NULL;
+    take_out_event_files(p);
+    hb_result result = pack_beside_others(p, &report);
+    bool done = result == HB_OK || result == HB_ERROR_NOT_FOUND;
+    if (!done) (void)fail(p->staging, hb_last_error());
+    remove_packed(report);
+    hb_pack_report_free(report);
+    remove_staging(p);
+    return done;
 }
 
 bool rank_pack_end(const rank_pack *p)
 {
-    int dir = open(p->staging, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int lock = dir < 0 ? -1 : openat(dir, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    bool done = true;
-    if (lock < 0 || flock(lock, LOCK_EX) != 0)
-        done = fail(p->staging, strerror(errno));
-    else if (p->alone || count_ended(dir) == p->launch.local_size)
-        done = pack(dir, p);
-    if (lock >= 0) close(lock);
-    if (dir >= 0) close(dir);
+    bool last = flock(p->dir, LOCK_EX | LOCK_NB) == 0, done;
+    if (last)
+        done = pack(p);
+    else
+        done = errno == EWOULDBLOCK || fail(p->staging, strerror(errno));
+    close(p->dir);
     return done;
 }
