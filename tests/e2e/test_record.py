@@ -185,9 +185,10 @@ def test_a_program_has_the_signals_that_its_caller_gave_it(tmp_path):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM})
         signal.signal(signal.SIGUSR2, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
     for given in None, block_and_ignore:
-        said = [subprocess.run([*before, *program], capture_output=True, text=True, timeout=600, preexec_fn=given).stdout
+        said = [subprocess.run([*before, *program], capture_output=True, text=True, timeout=600, preexec_fn=given, check=True).stdout
                 for before in ([], [HIPBOARD, "record", "-o", tmp_path, "--"])]
         # Two are the C library's own, in programs with threads.
         alone, recorded = [{line.split()[0]: int(line.split()[1], 16) & ~(3 << 31) for line in text.splitlines()}

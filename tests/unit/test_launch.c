@@ -188,6 +188,28 @@ static void what_the_caller_ignores_is_ignored(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 100);
 }
 
+/* As some launchers do, which do not wait for what they start: exec() leaves it so. */
+static void an_end_is_told_where_the_caller_ignores_ends(void **state)
+{
+    static const struct {
+        const char *script;
+        int code;
+    } cases[] = {{"exit 3", 3}, {"kill -KILL $$", 100}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int status;
+        pid_t launcher = fork();
+        if (launcher == 0) {
+            signal(SIGCHLD, SIG_IGN);
+            launch_end end = run_script(cases[i].script);
+            _exit(!end.started ? 101 : end.by_signal ? 100 : end.code);
+        }
+        assert_int_equal(waitpid(launcher, &status, 0), launcher);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), cases[i].code);
+    }
+}
+
 static void a_killed_launcher_takes_the_program_with_it(void **state)
 {
     char pid[20] = "";
@@ -618,6 +640,7 @@ int main(void)
         IN_DIR(who_lets_the_program_alone_go_on_lets_both),
         IN_DIR(signals_of_other_processes_reach_the_program),
         IN_DIR(what_the_caller_ignores_is_ignored),
+        IN_DIR(an_end_is_told_where_the_caller_ignores_ends),
         IN_DIR(a_killed_launcher_takes_the_program_with_it),
         IN_DIR(this_process_ends_as_the_program_did),
         IN_DIR(libraries_stand_where_they_are_found),

@@ -29,20 +29,28 @@ static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,
                                 SIGUSR2, SIGALRM, SIGCONT, SIGWINCH, SIGURG};
 enum { NUM_PASSED_ON = sizeof passed_on / sizeof *passed_on };
 
-static void catch_signals(struct sigaction *before)
+typedef struct dispositions {
+    struct sigaction passed_on[NUM_PASSED_ON], end_of_child;
+} dispositions;
+
+/* Where ends of children are ignored, as some launchers do and exec() leaves it, the kernel keeps
+ * the program's end to itself. */
+static void catch_signals(dispositions *before)
 {
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
     for (int i = 0; i < NUM_PASSED_ON; i++) {
-        sigaction(passed_on[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN) sigaction(passed_on[i], &action, NULL);
+        sigaction(passed_on[i], NULL, &before->passed_on[i]);
+        if (before->passed_on[i].sa_handler != SIG_IGN) sigaction(passed_on[i], &action, NULL);
     }
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &before->end_of_child);
 }
 
 /* The program's dispositions are those that this process was started with. */
-static void release_signals(const struct sigaction *before)
+static void release_signals(const dispositions *before)
 {
     for (int i = 0; i < NUM_PASSED_ON; i++)
-        sigaction(passed_on[i], &before[i], NULL);
+        sigaction(passed_on[i], &before->passed_on[i], NULL);
+    sigaction(SIGCHLD, &before->end_of_child, NULL);
 }
 
 static void become(char **program, int error_pipe)
@@ -119,17 +127,17 @@ static launch_end wait_for(void)
 
 launch_end launch(char **program, void (*before)(void *), void *context)
 {
-    struct sigaction dispositions[NUM_PASSED_ON];
+    dispositions own;
     sigset_t all, mask;
     int fds[2], error;
     pid_t parent = getpid();
     if (pipe2(fds, O_CLOEXEC) != 0) return (launch_end){false, false, errno};
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &mask); /* until `child` is known */
-    catch_signals(dispositions);
+    catch_signals(&own);
     child = fork();
     if (child == 0) {
-        release_signals(dispositions);
+        release_signals(&own);
         sigprocmask(SIG_SETMASK, &mask, NULL);
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* as if it had been killed in this one's place */
         if (getppid() != parent) _exit(127);
