@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Exports are read back to what they were made of, whatever it was."""
 import json
+import os
 import random
 import sqlite3
 import subprocess
@@ -231,6 +232,15 @@ def test_what_has_no_place_is_told(tmp_path):
     assert "exists" in hipboard("export", DATA / "torch-2.13-cpu.pt.trace.json", "-o", tmp_path / "x.pftrace",
                                 status=1).stderr
     assert "where to" in hipboard("export", tmp_path / "x.pftrace", status=2).stderr
+
+
+def test_a_database_is_not_put_in_a_pipe_s_place(tmp_path):
+    os.mkfifo(tmp_path / "fifo.db")
+    for options in [], ["--force"]:
+        said = hipboard("export", *options, DATA / "torch-2.13-cpu.pt.trace.json", "-o", tmp_path / "fifo.db", status=1).stderr
+        assert said == (f"hipboard export: '{tmp_path}/fifo.db': a database can be written into a file only, not into a device, "
+                        "a FIFO or the like\n")
+        assert (tmp_path / "fifo.db").is_fifo() and len(list(tmp_path.iterdir())) == 1
 
 
 def one_of_each():

@@ -3,12 +3,16 @@
  * A small trace with something of each kind, in other formats: whole tables, rows of the database,
  * what is said to be left out; parts by steps, times and sizes.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <hipboard/export.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include "exported_tables.h"
 #include "import/import_set.h"
 #include "imported.h"
+#include "refused_calls.h"
 
 /* The trace with the right quotes, in the test's directory. */
 static const char *kept(const char *name, const char *text)
@@ -116,6 +120,82 @@ static void rows_of_the_database(void **state)
     for (size_t i = 0; i < HB_ARRAY_LEN(exported_rows); i++)
         check_rows(db, exported_rows[i].sql, exported_rows[i].expected);
     sqlite3_close(db);
+}
+
+static hb_result export_database(const char *output, bool replace)
+{
+    hb_export_options o = HB_EXPORT_OPTIONS_INIT;
+    o.format = HB_EXPORT_ROCPD;
+    o.replace = replace;
+    return hb_export(kept("trace", exported_trace), output, &o, NULL);
+}
+
+static void assert_database(const char *path)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    check_rows(db, exported_rows[0].sql, exported_rows[0].expected);
+    sqlite3_close(db);
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(lstat(path, &st), 0);
+    return st.st_mode;
+}
+
+static void a_database_keeps_what_it_replaces(void **state)
+{
+    char link[512];
+    (void)state;
+    keep_text("out.db", "mine");
+    snprintf(link, sizeof link, "%s", in_dir("link.db"));
+    assert_int_equal(symlink("out.db", link), 0);
+    assert_int_equal(export_database(link, false), HB_ERROR_STATE);
+    static const mode_t modes[] = {0600, 0664, 0400};
+    for (size_t i = 0; i < HB_ARRAY_LEN(modes); i++) {
+        assert_int_equal(chmod(in_dir("out.db"), modes[i]), 0);
+        assert_int_equal(export_database(i ? in_dir("out.db") : link, true), HB_OK);
+        assert_int_equal(mode_of(in_dir("out.db")), S_IFREG | modes[i]);
+        assert_true(S_ISLNK(mode_of(link)));
+        assert_database(link);
+    }
+    assert_int_equal(list_dir(dir, NULL, NULL, 0), 3); /* and the trace */
+}
+
+static void a_database_is_no_stream(void **state)
+{
+    char fifo[512];
+    (void)state;
+    snprintf(fifo, sizeof fifo, "%s", in_dir("fifo.db"));
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    for (int replace = 0; replace < 2; replace++) {
+        assert_int_equal(export_database(fifo, replace), HB_ERROR_INVALID_ARGUMENT);
+        HAS(hb_last_error(), "fifo.db': a database can be written into a file only");
+        assert_int_equal(mode_of(fifo), S_IFIFO | 0600);
+    }
+    assert_int_equal(export_database("/dev/fd/2", true), HB_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(export_database(dir, true), HB_ERROR_IO);
+}
+
+/* As on file systems without second names, or of which nothing can be renamed. */
+static void a_database_is_written_where_files_have_one_name(void **state)
+{
+    static const int calls[] = {SYS_renameat2, SYS_linkat, SYS_link, SYS_rename, SYS_renameat};
+    (void)state;
+    for (int n = 3; n <= 5; n += 2) {
+        pid_t child = fork();
+        if (child == 0) {
+            refuse_calls(calls, n, ENOSYS);
+            _exit(export_database(in_dir("one.db"), false) != HB_OK ||
+                  export_database(in_dir("one.db"), false) != HB_ERROR_STATE);
+        }
+        wait_for_success(child);
+        assert_database(in_dir("one.db"));
+        assert_int_equal(list_dir(dir, NULL, NULL, 0), 2);
+        assert_int_equal(unlink(in_dir("one.db")), 0);
+    }
 }
 
 /* ---- back ---- */
@@ -358,6 +438,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(tables_are_as_rocprofv3_writes_them),
         IN_DIR(rows_of_the_database),
+        IN_DIR(a_database_keeps_what_it_replaces),
+        IN_DIR(a_database_is_no_stream),
+        IN_DIR(a_database_is_written_where_files_have_one_name),
         IN_DIR(what_is_read_back_is_the_same),
         IN_DIR(parts_by_steps_and_times),
         IN_DIR(splits_have_all_of_it),

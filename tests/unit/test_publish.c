@@ -2,8 +2,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,6 +21,7 @@
 
 #include "io/leftovers.h"
 #include "io/publish.h"
+#include "refused_calls.h"
 #include "sample_trace.h"
 #include "write/write.h"
 
@@ -372,6 +370,36 @@ static void what_is_no_file_is_written_to_as_it_is(void **state)
     assert_true(S_ISCHR(mode_of("/dev/full")));
 }
 
+/* As a database's library does. */
+static void who_opens_files_by_name_gets_one_or_nothing(void **state)
+{
+    static const mode_t modes[] = {0640, 0400};
+    hb_publish file;
+    FILE *other;
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(modes); i++) {
+        assert_int_equal(publish("x.db", "before", true), HB_OK);
+        assert_int_equal(chmod("x.db", modes[i]), 0);
+        assert_int_equal(hb_publish_open_by_name(&file, "x.db", true, "a base"), HB_OK);
+        assert_int_equal(mode_of(file.temporary) & 0600, 0600);
+        other = fopen(file.temporary, "r+");
+        assert_true(other && fputs("whole", other) >= 0 && fclose(other) == 0);
+        assert_int_equal(hb_publish_commit(&file), HB_OK);
+        hb_publish_free(&file);
+        assert_int_equal(mode_of("x.db"), S_IFREG | modes[i]);
+        assert_file("x.db", "whole");
+    }
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    static const char *const streams[] = {"fifo", "/dev/stdout"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(streams); i++) {
+        assert_int_equal(hb_publish_open_by_name(&file, streams[i], true, "a base"),
+                         HB_ERROR_INVALID_ARGUMENT);
+        hb_publish_free(&file);
+        assert_non_null(strstr(hb_last_error(), "': a base can be written into a file only"));
+    }
+    assert_int_equal(entries("."), 2);
+}
+
 static void *open_and_leave(void *unused)
 {
     close(open("fifo", O_RDONLY));
@@ -510,31 +538,12 @@ static void a_file_that_is_being_written_is_no_leftover(void **state)
 
 /* ---- file systems that can do less ---- */
 
-/* For the rest of this process's life. */
-static void refuse(const int *calls, int n, int error)
-{
-    struct sock_filter code[2 + 2 * 8];
-    int at = 0;
-    code[at++] =
-        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    for (int i = 0; i < n; i++) {
-        code[at++] =
-            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
-        code[at++] =
-            (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
-    }
-    code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    struct sock_fprog program = {(unsigned short)at, code};
-    assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-    assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
-}
-
 /* Object stores have no second names, and some of them no renaming. */
 static void publish_where_calls_are_refused(const int *calls, int n)
 {
     pid_t child = fork();
     if (child == 0) {
-        refuse(calls, n, ENOSYS);
+        refuse_calls(calls, n, ENOSYS);
         bool fine = publish("x.json", "first", false) == HB_OK &&
                     publish("x.json", "second", false) == HB_ERROR_STATE;
         hb_publish file;
@@ -600,6 +609,7 @@ int main(int argc, char **argv)
         TEST(a_link_stays_one_and_its_file_is_replaced),
         TEST(a_new_file_is_never_written_through_a_link),
         TEST(what_is_no_file_is_written_to_as_it_is),
+        TEST(who_opens_files_by_name_gets_one_or_nothing),
         TEST(a_reader_who_leaves_is_an_error_and_not_the_end),
         TEST(standard_output_is_the_descriptor),
         TEST(a_file_that_is_being_written_is_no_leftover),

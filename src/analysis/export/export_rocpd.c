@@ -3,13 +3,10 @@
  * rocpd, the database that rocprofv3 of ROCm 7 writes: schema 3.0.0, tables for each process, whose
  * names end in its guid, and views over all of them.
  */
-#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/files.h"
 #include "export/event_facts.h"
 #include "export/exporter.h"
 #include "export/rocpd_rows.h"
@@ -194,7 +191,7 @@ static hb_result add_process(hb_exporter *exporter, hb_source *source, hb_export
 
 static hb_result fail(const hb_rocpd_out *r)
 {
-    return hb_fail(HB_ERROR_IO, "%s: %s", r->output,
+    return hb_fail(HB_ERROR_IO, "%s: %s", r->publish.path,
                    r->db ? sqlite3_errmsg(r->db) : "out of memory");
 }
 
@@ -223,9 +220,8 @@ static hb_result finish(hb_exporter *exporter)
         return fail(r);
     sqlite3_close(r->db);
     r->db = NULL;
-    hb_set_file_time(r->temporary, r->last_end);
-    int failed = r->replace ? rename(r->temporary, r->output) : link(r->temporary, r->output);
-    if (failed) return hb_fail_file(errno, "cannot be written", r->output);
+    HB_TRY(hb_publish_commit(&r->publish));
+    hb_set_file_time(r->publish.path, r->last_end);
     return HB_OK;
 }
 
@@ -233,30 +229,18 @@ static void close_file(hb_exporter *exporter)
 {
     hb_rocpd_out *r = (hb_rocpd_out *)exporter;
     sqlite3_close(r->db);
-    if (r->temporary) unlink(r->temporary);
-    free(r->temporary);
+    hb_publish_free(&r->publish);
     free(r);
 }
 
-static hb_result open_database(hb_rocpd_out *r)
+/* Nobody else writes the file: it needs no locks, which not every file system has. */
+static hb_result open_database(hb_rocpd_out *r, const char *output, bool replace)
 {
     static const char settings[] = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; "
                                    "PRAGMA locking_mode=EXCLUSIVE; BEGIN";
-    const char *slash = strrchr(r->output, '/');
-    int directory = slash ? (int)(slash + 1 - r->output) : 0;
-    if (!r->replace && access(r->output, F_OK) == 0)
-        return hb_fail(HB_ERROR_STATE, "%s exists", r->output);
-    char *parent = strndup(r->output, (size_t)HB_MAX(directory - 1, 0));
-    hb_result made = !parent ? hb_no_memory() : *parent ? hb_make_directories(parent) : HB_OK;
-    free(parent);
-    HB_TRY(made);
-    if (asprintf(&r->temporary, "%.*s.%s.%016llx", directory, r->output, r->output + directory,
-                 (unsigned long long)hb_random_bits()) < 0) {
-        r->temporary = NULL;
-        return hb_no_memory();
-    }
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE;
-    if (sqlite3_open_v2(r->temporary, &r->db, flags, NULL) != SQLITE_OK ||
+    HB_TRY(hb_publish_open_by_name(&r->publish, output, replace, "a database"));
+    if (sqlite3_open_v2(r->publish.temporary, &r->db, SQLITE_OPEN_READWRITE, "unix-none") !=
+            SQLITE_OK ||
         sqlite3_exec(r->db, settings, NULL, NULL, NULL) != SQLITE_OK)
         return fail(r);
     return HB_OK;
@@ -267,9 +251,7 @@ hb_result hb_export_to_rocpd(const char *output, bool replace, hb_exporter **exp
     hb_rocpd_out *r = calloc(1, sizeof *r);
     if (!r) return hb_no_memory();
     r->base = (hb_exporter){add_process, size, finish, close_file};
-    r->output = output;
-    r->replace = replace;
-    hb_result result = open_database(r);
+    hb_result result = open_database(r, output, replace);
     if (result == HB_OK)
         *exporter = &r->base;
     else

@@ -29,7 +29,7 @@ _Noreturn void hb_rocpd_leave(hb_rocpd_out *r)
 {
     int code = r->db ? sqlite3_errcode(r->db) : SQLITE_NOMEM;
     hb_arena_leave(&r->arena, code == SQLITE_NOMEM ? HB_ERROR_NO_MEMORY : HB_ERROR_IO, "%s: %s",
-                   r->output, r->db ? sqlite3_errmsg(r->db) : "out of memory");
+                   r->publish.path, r->db ? sqlite3_errmsg(r->db) : "out of memory");
 }
 
 static void run(hb_rocpd_out *r, const char *sql)

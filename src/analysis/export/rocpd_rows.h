@@ -10,14 +10,13 @@
 #include "base/hash_map.h"
 #include "base/string_table.h"
 #include "export/exporter.h"
+#include "io/publish.h"
 
 enum { HB_ROCPD_STATEMENTS = 15 };
 
 typedef struct hb_rocpd_out {
     hb_exporter base;
-    const char *output;
-    bool replace;
-    char *temporary;
+    hb_publish publish;
     sqlite3 *db;
     uint32_t processes;
     int64_t last_end;

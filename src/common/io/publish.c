@@ -54,8 +54,17 @@ static int descriptor_of(const char *path)
     return -1;
 }
 
+static hb_result fail_no_file(const hb_publish *publish)
+{
+    return hb_fail(
+        HB_ERROR_INVALID_ARGUMENT,
+        "'%s': %s can be written into a file only, not into a device, a FIFO or the like",
+        publish->path, publish->by_name);
+}
+
 static hb_result open_through(hb_publish *publish)
 {
+    if (publish->by_name) return fail_no_file(publish);
     int fd = descriptor_of(publish->path);
     publish->through = true;
     publish->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
@@ -75,6 +84,16 @@ static int take_after(int fd, const struct stat *old)
         fchown(fd, old->st_uid, old->st_gid) != 0)
         mode &= 0777;
     return fchmod(fd, mode) == 0 ? 0 : errno;
+}
+
+/* Whoever opens it by its name has to be let, which a mode may forbid its owner. */
+static int let_owner_write(hb_publish *publish)
+{
+    struct stat st;
+    if (fstat(publish->fd, &st) != 0) return errno;
+    if ((st.st_mode & 0600) == 0600) return 0;
+    publish->mode = st.st_mode;
+    return fchmod(publish->fd, (st.st_mode & 07777) | 0600) == 0 ? 0 : errno;
 }
 
 static int create_temporary(hb_publish *publish, const struct stat *old)
@@ -101,6 +120,7 @@ static int create_temporary(hb_publish *publish, const struct stat *old)
 static hb_result open_temporary(hb_publish *publish, const struct stat *old)
 {
     int error = create_temporary(publish, old);
+    if (!error && publish->by_name) error = let_owner_write(publish);
     if (!error) return HB_OK;
     if (error == ENOMEM)
         return hb_fail(HB_ERROR_NO_MEMORY, "no memory to write '%s'", publish->path);
@@ -164,6 +184,7 @@ static hb_result open_replacing(hb_publish *publish, const struct stat *old)
 static hb_result open_existing(hb_publish *publish, const struct stat *old)
 {
     if (S_ISDIR(old->st_mode)) return hb_fail_file(EISDIR, "write", publish->path);
+    if (publish->by_name && !S_ISREG(old->st_mode)) return fail_no_file(publish);
     if (!publish->replace) return fail_existing(publish->path);
     return S_ISREG(old->st_mode) ? open_replacing(publish, old) : open_through(publish);
 }
@@ -178,11 +199,11 @@ static bool made_end_of_link(const char *path, struct stat *made)
     return known;
 }
 
-hb_result hb_publish_open(hb_publish *publish, const char *path, bool replace)
+static hb_result open_path(hb_publish *publish)
 {
     struct stat old;
-    init(publish, AT_FDCWD, path);
-    publish->replace = replace;
+    const char *path = publish->path;
+    bool replace = publish->replace;
     HB_TRY(check_name(path));
     if (replace && descriptor_of(path) >= 0) return open_through(publish);
     /* Whatever else is wrong is found when opening. */
@@ -191,6 +212,20 @@ hb_result hb_publish_open(hb_publish *publish, const char *path, bool replace)
     HB_TRY(make_parent(path));
     HB_TRY(take_name(publish, strdup(path)));
     return open_temporary(publish, NULL);
+}
+
+hb_result hb_publish_open_by_name(hb_publish *publish, const char *path, bool replace,
+                                  const char *what)
+{
+    init(publish, AT_FDCWD, path);
+    publish->replace = replace;
+    publish->by_name = what;
+    return open_path(publish);
+}
+
+hb_result hb_publish_open(hb_publish *publish, const char *path, bool replace)
+{
+    return hb_publish_open_by_name(publish, path, replace, NULL);
 }
 
 hb_result hb_publish_open_in(hb_publish *publish, int dir_fd, const char *name, const char *path)
@@ -208,7 +243,8 @@ hb_result hb_publish_open_in(hb_publish *publish, int dir_fd, const char *name, 
 
 static int close_file(hb_publish *publish)
 {
-    int error = publish->sync && fsync(publish->fd) != 0 && errno != EINVAL ? errno : 0;
+    int error = publish->mode && fchmod(publish->fd, publish->mode & 07777) != 0 ? errno : 0;
+    if (publish->sync && fsync(publish->fd) != 0 && errno != EINVAL && !error) error = errno;
     if (close(publish->fd) != 0 && !error) error = errno; /* as some file systems say: full */
     publish->fd = -1;
     return error;

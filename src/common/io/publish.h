@@ -5,10 +5,12 @@
  * directory, which the plugin's pattern does not match, and the finished file is renamed.
  *
  * What is replaced keeps its owner and mode, and a link to a file stays one. What is no file - a
- * terminal, /dev/null, a FIFO, /dev/stdout - is written to as it is.
+ * terminal, /dev/null, a FIFO, /dev/stdout - is written to as it is, but by who needs a file.
  */
 #ifndef HB_IO_PUBLISH_H
 #define HB_IO_PUBLISH_H
+
+#include <sys/types.h>
 
 #include "io/sink.h"
 
@@ -31,12 +33,22 @@ typedef struct hb_publish {
     char *temporary; /* NULL when there is none to remove */
     int fd;
     bool replace, through; /* through: into something that is no file, as it is */
+    const char *by_name;   /* what is written into `temporary` by others; or NULL */
+    mode_t mode;           /* that it gets in the end; 0: it has it */
     uint64_t bytes;
 } hb_publish;
 
 /** Makes missing directories and the temporary file. HB_ERROR_STATE when `path` exists and
  * `replace` is false. `path` must stay valid. */
 hb_result hb_publish_open(hb_publish *publish, const char *path, bool replace);
+
+/** As hb_publish_open(), for who opens files by their names, as the library of a database does: it
+ * writes into `temporary`, which is empty, and closes it before the commit. `what`, "a database",
+ * is for messages. HB_ERROR_INVALID_ARGUMENT when `path` is no file. Locks (fcntl) of that library
+ * are in the way of the lock (flock) that is held here where a file system makes one of both: it
+ * takes none. */
+hb_result hb_publish_open_by_name(hb_publish *publish, const char *path, bool replace,
+                                  const char *what);
 
 /** As hb_publish_open() of a new file `name` in an open directory, wherever that is now; `path` is
  * for messages. With AT_FDCWD `name` is the path, and missing directories are made. */
