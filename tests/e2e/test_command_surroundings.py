@@ -399,9 +399,9 @@ def test_a_request_says_what_was_asked_for(tmp_path):
 # ---- addresses
 
 @contextlib.contextmanager
-def served(*words):
+def served(*words, preexec_fn=None):
     with subprocess.Popen([HIPBOARD, "serve", "--port", "0", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, env=PLAIN) as process:
+                          stderr=subprocess.PIPE, text=True, env=PLAIN, preexec_fn=preexec_fn) as process:
         try:
             yield process
         finally:
@@ -437,6 +437,21 @@ def test_the_address_is_that_which_others_may_ask(host, shown, at, end, tmp_path
             assert answer(at, port, "/hb/operators", found[3]) == (400, b"parameter trace is missing\n")
             assert answer(at, port, "/hb/about", found[3], name=f"{socket.gethostname()}:1")[0] == 200
         process.send_signal(getattr(signal, end))
+        assert process.wait(600) == 0
+
+
+def test_what_the_caller_ignores_ends_no_server(tmp_path):
+    """As nohup does, and a shell without a terminal for what it starts in the background."""
+    (tmp_path / "t.pt.trace.json").write_text(json.dumps(made()))
+    ignored = signal.SIGHUP, signal.SIGINT
+    with served(tmp_path, preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN) for number in ignored]) as process:
+        _, port, token = re.split(r":(?=\d)|/#token=", process.stdout.readline().strip())
+        for number in ignored:
+            process.send_signal(number)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.3)
+            assert answer("127.0.0.1", int(port), "/hb/about", token)[0] == 200
+        process.terminate()
         assert process.wait(600) == 0
 
 

@@ -254,6 +254,21 @@ static void an_interrupt_ends_the_reading_and_another_one_the_command(void **sta
     assert_string_equal(text, "0 1\n1 0\n");
 }
 
+/* As of a command that a shell without a terminal starts in the background. */
+static void interrupt_ignored(const void *context)
+{
+    signal(SIGINT, SIG_IGN);
+    interrupt(context);
+}
+
+static void an_interrupt_that_the_caller_ignores_ends_nothing(void **state)
+{
+    char text[100];
+    (void)state;
+    assert_int_equal(printed_by(interrupt_ignored, NULL, -1, text, sizeof text), 0);
+    assert_string_equal(text, "0 1\n0 1\nstill there\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +278,7 @@ int main(void)
         cmocka_unit_test(what_a_terminal_is_by_its_size_and_the_environment),
         cmocka_unit_test(progress_is_shown_after_a_second_and_taken_away),
         cmocka_unit_test(an_interrupt_ends_the_reading_and_another_one_the_command),
+        cmocka_unit_test(an_interrupt_that_the_caller_ignores_ends_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include "options.h"
 #include "serve.h"
+#include "signals.h"
 
 enum { TOKEN_BYTES = 16, PORT = 6007 /* behind TensorBoard's */ };
 
@@ -75,7 +76,7 @@ static void hold_ends(sigset_t *before)
     struct sigaction action = {.sa_handler = on_end};
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        sigaction(ends[i], &action, NULL);
+        take_signal(ends[i], &action, NULL);
         sigaddset(&set, ends[i]);
     }
     sigprocmask(SIG_BLOCK, &set, before);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "signals.h"
+
 static volatile pid_t child;
 
 /* The terminal sends its signals to the program as well: only what another process sent is passed
@@ -38,10 +40,8 @@ typedef struct dispositions {
 static void catch_signals(dispositions *before)
 {
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
-    for (int i = 0; i < NUM_PASSED_ON; i++) {
-        sigaction(passed_on[i], NULL, &before->passed_on[i]);
-        if (before->passed_on[i].sa_handler != SIG_IGN) sigaction(passed_on[i], &action, NULL);
-    }
+    for (int i = 0; i < NUM_PASSED_ON; i++)
+        take_signal(passed_on[i], &action, &before->passed_on[i]);
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &before->end_of_child);
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "signals.h"
 #include "text.h"
 
 static volatile sig_atomic_t interrupted;
@@ -64,7 +65,7 @@ hb_open_options progress_options(void)
 {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
     hb_open_options options = HB_OPEN_OPTIONS_INIT;
-    sigaction(SIGINT, &action, NULL);
+    take_signal(SIGINT, &action, NULL);
     clock_gettime(CLOCK_MONOTONIC, &started);
     options.progress = report;
     return options;
