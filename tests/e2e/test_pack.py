@@ -428,6 +428,16 @@ def test_a_part_of_other_tools_files(tmp_path):
         assert [name.split(".")[0] for name in archive.namelist()] == ["run/node7_4711"]
 
 
+@pytest.mark.parametrize("words", ["runs", "runs/", "runs//", "./runs/.", "runs/a.1.pt.trace.json", ".", "./"])
+def test_nothing_stays_of_a_cut(words, tmp_path):
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "here/runs").mkdir(parents=True)
+    shutil.copy(ROOT / "tests/data/torch-2.13-cpu.pt.trace.json", tmp_path / "here/runs/a.1.pt.trace.json")
+    run(HIPBOARD, "report", words, "--steps", "0:", "-o", tmp_path / "r.html", cwd=tmp_path / "here",
+        env=dict(os.environ, TMPDIR=str(tmp_path / "tmp")))
+    assert not list((tmp_path / "tmp").iterdir())
+
+
 @needs_sqlite
 def test_nothing_stays_of_an_interrupted_cut(tmp_path):
     (tmp_path / "tmp").mkdir()

@@ -113,22 +113,6 @@ static void print_json(const request *r, const hb_pack_report *report)
 
 /* ---- the command ---- */
 
-/* "runs" and "runs/" become "runs.hbpack", in the working directory. */
-static char *default_output(const char *path)
-{
-    size_t end = strlen(path), begin;
-    char *name;
-    while (end > 1 && path[end - 1] == '/')
-        end--;
-    for (begin = end; begin && path[begin - 1] != '/';)
-        begin--;
-    bool unnamed = begin == end || path[begin] == '.';
-    if (asprintf(&name, "%.*s.hbpack", unnamed ? 4 : (int)(end - begin),
-                 unnamed ? "runs" : path + begin) < 0)
-        name = NULL;
-    return must(name);
-}
-
 static int pack(request *r, const arguments *args)
 {
     hb_pack_options options = HB_PACK_OPTIONS_INIT;
@@ -162,7 +146,7 @@ static int run(arguments *args)
 {
     request r = {.selection = SELECT_ALL};
     if (!parse_options(&cmd_pack, args, &r)) return args->status;
-    char *output = r.output ? NULL : default_output(args->words[0]);
+    char *output = r.output ? NULL : pack_name(args->words[0]);
     if (output) r.output = output;
     int status = pack(&r, args);
     free(output);

@@ -25,12 +25,6 @@ static bool make_directory(cut_inputs *cut, const char *who)
     return false;
 }
 
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static bool is_trace(const char *name)
 {
     return ends_with(name, ".pt.trace.json") || ends_with(name, ".pt.trace.json.gz");
@@ -75,9 +69,10 @@ bool cut_inputs_make(cut_inputs *cut, const char *who, char *const *paths, size_
     options.progress = watched.progress;
     options.context = watched.context;
     SELECT(&options, *s);
-    if (asprintf(&cut->pack, "%s/%s.hbpack", cut->directory, name_of(paths[0])) < 0)
-        cut->pack = NULL;
+    char *name = pack_name(paths[0]);
+    if (asprintf(&cut->pack, "%s/%s", cut->directory, name) < 0) cut->pack = NULL;
     must(cut->pack);
+    free(name);
     hb_result result = hb_pack((const char *const *)paths, count, cut->pack, &options, &report);
     progress_clear();
     if (result != HB_OK) fprintf(stderr, "hipboard %s: %s\n", who, hb_last_error());

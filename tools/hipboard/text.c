@@ -45,6 +45,21 @@ char *trace_stem(const char *path)
     return name;
 }
 
+char *pack_name(const char *path)
+{
+    size_t end = strlen(path), begin;
+    char *name;
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    for (begin = end; begin && path[begin - 1] != '/';)
+        begin--;
+    bool unnamed = begin == end || path[begin] == '.';
+    if (asprintf(&name, "%.*s.hbpack", unnamed ? 4 : (int)(end - begin),
+                 unnamed ? "runs" : path + begin) < 0)
+        name = NULL;
+    return must(name);
+}
+
 void print_json_string(const char *text)
 {
     putchar('"');

@@ -23,6 +23,10 @@ const char *text_behind(const char *text, const char *path);
 /** A trace file's name without directory and suffixes; from malloc. */
 char *trace_stem(const char *path);
 
+/** Of "runs" and "runs/" a pack's name is "runs.hbpack", of what has no name of its own, as ".",
+ * too; from malloc. */
+char *pack_name(const char *path);
+
 /** Valid UTF-8 whatever the text is: names come from files. */
 void print_json_string(const char *text);
 
