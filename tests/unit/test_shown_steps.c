@@ -92,6 +92,50 @@ static void without_a_device_all_are_shown(void **state)
     CHECK("...", {0, 100, 0}, {0, 100, 0}, {0, 100, 0});
 }
 
+/* As threads' calls are reported: one thread's, and then the other's. */
+static void check_threads(uint64_t first_of_one, uint64_t first_of_other, uint64_t step)
+{
+    enum { STEPS = 5, CALLS = 3 };
+    hb_trace_event events[4 * STEPS * CALLS];
+    size_t count = 0;
+    array_source array;
+    hb_steps list = {0};
+    for (int64_t i = 0; i < STEPS; i++)
+        assert_int_equal(hb_steps_add(&list, i * 100, i * 100 + 100, (uint64_t)i), HB_OK);
+    for (int thread = 0; thread < 2; thread++)
+        for (int64_t i = 0; i < STEPS; i++)
+            for (int64_t k = 0; k < CALLS; k++) {
+                int64_t at = i * 100 + k * 10 + thread;
+                uint64_t id =
+                    (thread ? first_of_other : first_of_one) + (uint64_t)(i * CALLS + k) * step;
+                events[count++] = (hb_trace_event){
+                    .kind = HB_EVENT_RUNTIME, .start_ns = at, .end_ns = at + 1, .correlation = id};
+                if (thread) continue; /* which only asks something */
+                events[count++] = (hb_trace_event){.kind = HB_EVENT_KERNEL,
+                                                   .start_ns = at + 2,
+                                                   .end_ns = at + 30,
+                                                   .correlation = id};
+            }
+    array_source_init(&array, events, count);
+    assert_int_equal(hb_steps_check(&list, &array.source), HB_OK);
+    assert_int_equal(list.hidden, 0);
+    for (uint32_t i = 0; i < STEPS; i++)
+        assert_int_equal(list.list.items[i].device_end, i * 100 + 50);
+    hb_steps_free(&list);
+}
+
+static void calls_of_other_threads_move_no_work(void **state)
+{
+    (void)state;
+    check_threads(1025, 2049, 1); /* each has numbers of its own */
+    check_threads(2049, 1025, 1);
+    check_threads(1020, 262145, 1); /* over two blocks, and such as share a memory of the last */
+    check_threads(100, 262300, 1000);
+    check_threads(1, 2, 2); /* of one count */
+    check_threads(2, 1, 2);
+    check_threads(1, 513, 600);
+}
+
 /* The plugin's walk, of steps that follow each other or cross. */
 static void it_is_the_plugins_walk(void **state)
 {
@@ -169,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_that_the_device_outlasts_are_hidden),
         cmocka_unit_test(without_a_device_all_are_shown),
+        cmocka_unit_test(calls_of_other_threads_move_no_work),
         cmocka_unit_test(it_is_the_plugins_walk),
         cmocka_unit_test(calls_are_of_the_step_that_they_lie_in),
         cmocka_unit_test(only_so_many_are_noted),

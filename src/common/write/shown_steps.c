@@ -49,39 +49,67 @@ static hb_noted_step *step_at(hb_steps *steps, int64_t ns)
     return low ? &steps->list.items[low - 1] : NULL;
 }
 
-/* Correlations are given out in the order of the calls, so a step's launches are a range of them.
- */
-static void note_launch(hb_steps *steps, const hb_trace_event *call)
+/* Each thread takes its correlations a block at a time, or all threads theirs from one count; in a
+ * block they are in the order of the calls. So the launches of a step are a few runs of them,
+ * however many there are. The last run of a block is remembered for some blocks; a run more does no
+ * harm. */
+enum { BLOCK = 1024 };
+
+static hb_launch_run *last_run(hb_steps *steps, uint64_t block)
 {
-    hb_noted_step *step = step_at(steps, call->start_ns);
-    if (!step || call->end_ns > step->end || call->correlation == 0) return;
-    if (!step->first_launch || call->correlation < step->first_launch)
-        step->first_launch = call->correlation;
-    if (call->correlation > step->last_launch) step->last_launch = call->correlation;
+    uint32_t index = steps->recent[block % HB_ARRAY_LEN(steps->recent)];
+    hb_launch_run *run = index ? &steps->runs.items[index - 1] : NULL;
+    return run && run->last / BLOCK == block ? run : NULL;
 }
 
-/* So that last_launch never goes down: steps without launches take their predecessor's. */
-static void fill_gaps(hb_steps *steps)
+static hb_result note_launch(hb_steps *steps, const hb_trace_event *call)
 {
-    for (size_t i = 1; i < steps->list.count; i++)
-        if (!steps->list.items[i].first_launch)
-            steps->list.items[i].last_launch = steps->list.items[i - 1].last_launch;
+    const hb_noted_step *step = step_at(steps, call->start_ns);
+    if (!step || call->end_ns > step->end || call->correlation == 0) return HB_OK;
+    uint32_t index = (uint32_t)(step - steps->list.items);
+    uint64_t id = call->correlation, block = id / BLOCK;
+    hb_launch_run *run = last_run(steps, block);
+    if (run && run->step == index && run->last < id) {
+        run->last = id;
+        return HB_OK;
+    }
+    run = HB_APPEND(&steps->runs);
+    if (!run) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to check the steps' launches");
+    *run = (hb_launch_run){.first = id, .last = id, .step = index};
+    steps->recent[block % HB_ARRAY_LEN(steps->recent)] = (uint32_t)steps->runs.count;
+    return HB_OK;
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const hb_launch_run *x = a, *y = b;
+    return COMPARE(x->first, y->first);
+}
+
+static void sort_runs(hb_steps *steps)
+{
+    hb_launch_run *runs = steps->runs.items;
+    if (steps->runs.count) qsort(runs, steps->runs.count, sizeof *runs, by_first);
+    for (uint32_t i = 0; i < steps->runs.count; i++)
+        runs[i].reach = i ? HB_MAX(runs[i - 1].reach, runs[i].last) : runs[i].last;
+}
+
+/* Runs of several threads that give out one count overlap, and are of the same step there. */
+static const hb_launch_run *run_of(const hb_steps *steps, uint64_t id)
+{
+    const hb_launch_run *runs = steps->runs.items;
+    size_t behind = id < UINT64_MAX ? HB_LOWER_BOUND(runs, steps->runs.count, first, id + 1) : 0;
+    for (; behind && runs[behind - 1].reach >= id; behind--)
+        if (runs[behind - 1].last >= id) return &runs[behind - 1];
+    return NULL;
 }
 
 static void note_device_work(hb_steps *steps, const hb_trace_event *work)
 {
-    size_t low = 0, high = steps->list.count;
-    while (low < high) { /* the first step with last_launch >= correlation */
-        size_t middle = low + (high - low) / 2;
-        if (steps->list.items[middle].last_launch < work->correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == steps->list.count) return;
-    hb_noted_step *step = &steps->list.items[low];
-    if (step->first_launch && step->first_launch <= work->correlation)
-        step->device_end = HB_MAX(step->device_end, work->end_ns);
+    const hb_launch_run *run = run_of(steps, work->correlation);
+    if (!run) return;
+    hb_noted_step *step = &steps->list.items[run->step];
+    step->device_end = HB_MAX(step->device_end, work->end_ns);
 }
 
 static bool is_device_work(const hb_trace_event *event)
@@ -96,7 +124,7 @@ static hb_result each_device_event(hb_steps *steps, hb_source *source, bool laun
     HB_TRY(source->begin(source, HB_PASS_DEVICE));
     while (source->next(source, &event)) {
         if (launches && event.kind == HB_EVENT_RUNTIME)
-            note_launch(steps, &event);
+            HB_TRY(note_launch(steps, &event));
         else if (!launches && is_device_work(&event))
             note_device_work(steps, &event);
     }
@@ -129,7 +157,7 @@ hb_result hb_steps_check(hb_steps *steps, hb_source *source)
     if (steps->list.count < 2) return HB_OK;
     qsort(steps->list.items, steps->list.count, sizeof *steps->list.items, by_start);
     HB_TRY(each_device_event(steps, source, true));
-    fill_gaps(steps);
+    sort_runs(steps);
     HB_TRY(each_device_event(steps, source, false));
     if (any_device_work(steps)) hide_swallowed(steps);
     qsort(steps->list.items, steps->list.count, sizeof *steps->list.items, by_order);
@@ -144,5 +172,6 @@ bool hb_steps_next_hidden(hb_steps *steps)
 void hb_steps_free(hb_steps *steps)
 {
     free(steps->list.items);
+    free(steps->runs.items);
     *steps = (hb_steps){0};
 }

@@ -15,15 +15,23 @@ enum { HB_MAX_STEPS = 65536 }; /* beyond these, none is checked */
 typedef struct hb_noted_step {
     int64_t start, end;
     uint64_t external_id;
-    uint64_t first_launch, last_launch; /* correlations of the launches inside; 0: none */
     int64_t device_end;
     uint32_t order; /* of appearance in the host pass */
     bool hidden;
 } hb_noted_step;
 
+/** Launches of one thread in one step, by their correlations. */
+typedef struct hb_launch_run {
+    uint64_t first, last;
+    uint64_t reach; /* the largest last one so far, by first */
+    uint32_t step;  /* an index of the list, by start */
+} hb_launch_run;
+
 /** All zero is empty. */
 typedef struct hb_steps {
     HB_VEC(hb_noted_step) list;
+    HB_VEC(hb_launch_run) runs;
+    uint32_t recent[256]; /* the number of the run that some blocks of correlations had last */
     size_t hidden;
     size_t at; /* next to be asked for */
 } hb_steps;
