@@ -284,7 +284,8 @@ typedef struct hb_profiler_options {
      * triggers below or hb_profiler_dump() - as a cycle, and goes back. What says neither steps nor
      * seconds means 3 steps, or 1 s of a program that has marked none. By steps, on_trace_ready is
      * called as ever; by time, hipboard's own thread calls the ready-made handlers, and a handler
-     * of the program's waits for the next step or stop. Instead of a schedule. */
+     * of the program's waits for the next step or stop, until which nothing else is recorded:
+     * requests are refused, and of triggers that is said. Instead of a schedule. */
     bool on_demand;
     /* What triggers by itself: */
     /** A signal, as SIGUSR2; 0: none. A handler that is there before the start is called, too. */

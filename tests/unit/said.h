@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct said_text {
@@ -20,6 +21,14 @@ static inline void said_begin(said_text *s)
     s->file = memfd_create("said", MFD_CLOEXEC);
     s->before = dup(STDERR_FILENO);
     if (dup2(s->file, STDERR_FILENO) < 0) _exit(99);
+}
+
+/* Until there is something. */
+static inline void said_wait(const said_text *s)
+{
+    struct stat st;
+    while (fstat(s->file, &st) == 0 && st.st_size == 0)
+        usleep(1000);
 }
 
 static inline const char *said_end(said_text *s)

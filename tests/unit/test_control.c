@@ -431,6 +431,63 @@ static void a_programs_own_handler_is_called_by_the_program(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* hipboard's own thread has ended a cycle, and the program marks no step. */
+static void record_a_moment(hb_profiler *prof, asker *a)
+{
+    a->options.time_ms = 20;
+    begin_to_ask(a);
+    while (!HB_ENABLED())
+        nap();
+    mark("first");
+    while (hb_profiler_current_action(prof) != HB_ACTION_NONE)
+        nap();
+}
+
+/* And who waits for it gets its trace, whatever others ask for meanwhile. */
+static void a_cycle_that_waits_for_the_program_is_not_displaced(void **state)
+{
+    (void)state;
+    for (int at_stop = 0; at_stop < 2; at_stop++) {
+        char first_path[600], expected[700];
+        handler_notes s = {.program = pthread_self()};
+        said_text said;
+        hb_trigger_options t = HB_TRIGGER_OPTIONS_INIT;
+        hb_profiler_options o = on_demand();
+        o.on_trace_ready = hb_trace_handler_chain((hb_trace_handler){seen_note, &s, NULL},
+                                                  hb_tensorboard_trace_handler(dir, "w", 0));
+        hb_profiler *prof = start(&o);
+        asker a = {.options = HB_TRIGGER_OPTIONS_INIT};
+        snprintf(first_path, sizeof first_path, "%s/%d.json", dir, at_stop);
+        a.options.log_file = first_path;
+        record_a_moment(prof, &a);
+        t.time_ms = 20;
+        said_begin(&said);
+        hb_result asked = hb_trigger_process(getpid(), dir, &t, false, NULL, 0);
+        (void)hb_profiler_dump(prof, "a look");
+        said_wait(&said);
+        (void)hb_profiler_dump(prof, "another");
+        for (int i = 0; i < 50; i++) /* it is heard meanwhile */
+            nap();
+        const char *text = said_end(&said);
+        assert_int_equal(asked, HB_ERROR_STATE);
+        assert_non_null(strstr(hb_last_error(), "waits for the program's next step or stop"));
+        assert_string_equal(text, "hipboard: not recorded, since the cycle before waits for the "
+                                  "program's next step or stop: a look (said once)\n");
+        assert_int_equal(s.calls, 0);
+        assert_int_equal(at_stop ? hb_profiler_stop(prof) : hb_profiler_step(prof), HB_OK);
+        pthread_join(a.thread, NULL);
+        assert_string_equal(a.result == HB_OK ? "" : a.error, "");
+        snprintf(expected, sizeof expected, "%s/%d_%d.json", dir, at_stop, (int)getpid());
+        assert_string_equal(a.answer, expected);
+        assert_int_equal(s.calls, 1);
+        assert_true(s.by_program);
+        assert_non_null(strstr(s.names, "first "));
+        if (!at_stop)
+            assert_int_equal(hb_trigger_process(getpid(), dir, &t, false, NULL, 0), HB_OK);
+        hb_profiler_destroy(prof);
+    }
+}
+
 static void what_is_recorded_when_the_program_ends_is_saved_and_told(void **state)
 {
     (void)state;
@@ -986,6 +1043,7 @@ int main(void)
         IN_DIR(a_time_is_recorded_whatever_the_program_does),
         IN_DIR(a_ring_goes_on_for_the_time_that_was_asked_for),
         IN_DIR(a_programs_own_handler_is_called_by_the_program),
+        IN_DIR(a_cycle_that_waits_for_the_program_is_not_displaced),
         IN_DIR(what_is_recorded_when_the_program_ends_is_saved_and_told),
         IN_DIR(who_asks_while_something_is_recorded_is_told_so),
         IN_DIR(a_signal_triggers_and_reaches_the_programs_handler),

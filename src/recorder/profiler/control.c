@@ -282,8 +282,10 @@ static void hear_alarm(hb_control *c)
     hb_request request = HB_REQUEST_INIT;
     ask_for(&request, why, "");
     if (hb_ring_is_about_to_be_written(c->prof) || hb_demand_is_awaited(c->prof)) return;
-    /* one more while there is one is no news */
-    if (ask(c, &request, &number) == HB_ERROR_STATE) hb_demand_warn_dropped(why);
+    hb_result result = ask(c, &request, &number);
+    if (result == HB_ERROR_STATE) hb_demand_warn_dropped(why);
+    /* one more while one is recorded is no news */
+    if (result == HB_ERROR_BUSY) hb_demand_warn_waits(c->prof, why);
 }
 
 static void hear_file(hb_control *c)

@@ -44,6 +44,8 @@ static int64_t monotonic_of(int64_t unix_ms, int64_t now)
     return left_ms < INT64_MAX / 4000000 ? now + left_ms * 1000000 : NEVER / 2;
 }
 
+#define HANDLER_WAITS "the cycle before waits for the program's next step or stop"
+
 static hb_result check_free(const hb_profiler *prof)
 {
     const hb_demand *d = &prof->demand;
@@ -51,6 +53,8 @@ static hb_result check_free(const hb_profiler *prof)
     if (prof->paused)
         return hb_fail(HB_ERROR_BUSY, "another profiler of the process is running, for which this "
                                       "one makes room");
+    if (prof->handler_waits)
+        return hb_fail(HB_ERROR_BUSY, HANDLER_WAITS ", in which on_trace_ready is called");
     if (d->phase != HB_DEMAND_RECORDING) return HB_OK;
     return hb_fail(HB_ERROR_BUSY, "what was asked for before is still being recorded%s%s%s",
                    d->request.id[0] ? " (" : "", d->request.id, d->request.id[0] ? ")" : "");
@@ -210,6 +214,15 @@ void hb_demand_drop(hb_profiler *prof)
 void hb_demand_warn_dropped(const char *reason)
 {
     hb_warn("not recorded, since the profiler stopped or made room before it began: %s", reason);
+}
+
+void hb_demand_warn_waits(hb_profiler *prof, const char *reason)
+{
+    hb_arbitration_lock(prof);
+    bool tell = prof->handler_waits && !prof->demand.told_waits;
+    prof->demand.told_waits |= tell;
+    hb_arbitration_unlock(prof);
+    if (tell) hb_warn("not recorded, since " HANDLER_WAITS ": %s (said once)", reason);
 }
 
 /* ---- its cycle ---- */

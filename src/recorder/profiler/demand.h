@@ -25,14 +25,15 @@ typedef struct hb_demand {
     int64_t asked_ns;              /* CLOCK_MONOTONIC */
     bool late;                     /* asked for when its start time was over */
     bool stepless;                 /* it waits for a step, and the program had marked none */
+    bool told_waits;               /* hb_demand_warn_waits() */
 } hb_demand;
 
 /** Whether it can be asked: it records nothing until then, or is a ring. */
 bool hb_demand_wanted(const hb_profiler_options *options);
 
 /** Takes a request on, in the place of one that has not begun. HB_ERROR_BUSY while one is recorded,
- * HB_ERROR_STATE when the profiler does not run or makes room for another. `*number` tells which it
- * is from now on. */
+ * and while a handler of the program's has not got the cycle of one, HB_ERROR_STATE when the
+ * profiler does not run or makes room for another. `*number` tells which it is from now on. */
 hb_result hb_demand_ask(hb_profiler *prof, const hb_request *request, uint64_t *number);
 
 /** Whether what was asked for begins soon: an alarm must not come in between, since other ranks may
@@ -58,6 +59,9 @@ void hb_demand_over(hb_profiler *prof);
 void hb_demand_drop(hb_profiler *prof);
 /** Says it of what came too late to be asked for. */
 void hb_demand_warn_dropped(const char *reason);
+/** Says, once a cycle, that an alarm was refused since a handler of the program's has not got the
+ * cycle before. Not under hb_arbitration_lock(). */
+void hb_demand_warn_waits(hb_profiler *prof, const char *reason);
 
 /** Of the cycle that is being recorded or was recorded last: the number of its request, 0: none. */
 uint64_t hb_demand_number(const hb_profiler *prof);
