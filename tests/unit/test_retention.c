@@ -28,7 +28,7 @@ static void write_file(const char *name, size_t bytes)
 static void add(hb_retention *r, const char *name, size_t bytes)
 {
     write_file(name, bytes);
-    hb_retention_add(r, in_dir(name));
+    hb_retention_add(r, NULL, in_dir(name));
 }
 
 static bool exists(const char *name)
@@ -143,6 +143,60 @@ static void the_environment_says_how_much_unless_the_option_does(void **state)
     assert_int_equal(hb_retention_init(&r, -1, 0), HB_ERROR_INVALID_ARGUMENT);
 }
 
+static hb_profiler *keep_two(const char *in, unsigned flags)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.schedule = hb_schedule_make(.active = 1);
+    o.on_trace_ready = hb_tensorboard_trace_handler(in, "w", flags);
+    o.max_cycles = 2;
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    return prof;
+}
+
+static void make_cycles(hb_profiler *prof, int cycles)
+{
+    for (int step = 0; step < cycles; step++)
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+}
+
+static int count_named(const char *in, const char *word)
+{
+    int count = 0;
+    DIR *open_dir = opendir(in);
+    assert_non_null(open_dir);
+    for (struct dirent *entry; (entry = readdir(open_dir));)
+        count += strstr(entry->d_name, word) != NULL;
+    closedir(open_dir);
+    return count;
+}
+
+/* They are written into the directory that it was, and counted there, too. */
+static void a_directory_that_is_renamed_keeps_no_more_traces_for_that(void **state)
+{
+    (void)state;
+    char logs[300], renamed[300];
+    snprintf(logs, sizeof logs, "%s/logs", dir);
+    snprintf(renamed, sizeof renamed, "%s/renamed", dir);
+    hb_profiler *prof = keep_two(logs, HB_PFTRACE);
+    make_cycles(prof, 4);
+    assert_int_equal(count_named(logs, ".json"), 2);
+    assert_int_equal(rename(logs, renamed), 0);
+    for (int i = 0; i < 2; i++) {
+        make_cycles(prof, 1); /* older ones, of the first name, go */
+        assert_int_equal(count_named(renamed, ".json"), 2);
+        assert_int_equal(count_named(renamed, ".pftrace"), 2);
+    }
+    assert_int_equal(mkdir(logs, 0700), 0); /* somebody else's, under the name that it had */
+    make_cycles(prof, 4);
+    assert_int_equal(count_named(renamed, ".json"), 2);
+    assert_int_equal(count_named(renamed, ".pftrace"), 2);
+    assert_int_equal(list_dir(logs, NULL, NULL, 0), 0);
+    hb_profiler_destroy(prof);
+}
+
 /* All of it: a profiler whose cycles are more than are to be kept. */
 static void a_profiler_keeps_its_last_cycles_and_the_event_file(void **state)
 {
@@ -150,25 +204,11 @@ static void a_profiler_keeps_its_last_cycles_and_the_event_file(void **state)
     char others[512];
     snprintf(others, sizeof others, "%s/other.1.pt.trace.json", dir);
     fclose(fopen(others, "w")); /* older than all, and somebody else's */
-    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-    o.activities = HB_ACTIVITY_CPU;
-    o.schedule = hb_schedule_make(.active = 1);
-    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
-    o.max_cycles = 2;
-    hb_profiler *prof = hb_profiler_create(&o);
-    assert_int_equal(hb_profiler_start(prof), HB_OK);
-    for (int step = 0; step < 6; step++)
-        assert_int_equal(hb_profiler_step(prof), HB_OK);
+    hb_profiler *prof = keep_two(dir, 0);
+    make_cycles(prof, 6);
     hb_profiler_destroy(prof);
-    int traces = 0, event_files = 0;
-    DIR *open_dir = opendir(dir);
-    for (struct dirent *entry; (entry = readdir(open_dir));) {
-        traces += strncmp(entry->d_name, "w.", 2) == 0;
-        event_files += strstr(entry->d_name, "tfevents") != NULL;
-    }
-    closedir(open_dir);
-    assert_int_equal(traces, 2);
-    assert_int_equal(event_files, 1);
+    assert_int_equal(count_named(dir, "w."), 2);
+    assert_int_equal(count_named(dir, "tfevents"), 1);
     assert_int_equal(access(others, F_OK), 0);
 }
 
@@ -180,6 +220,7 @@ int main(void)
         IN_DIR(they_go_when_they_take_too_much_but_the_newest_stays),
         IN_DIR(what_was_put_in_a_traces_place_is_not_removed),
         cmocka_unit_test(the_environment_says_how_much_unless_the_option_does),
+        IN_DIR(a_directory_that_is_renamed_keeps_no_more_traces_for_that),
         IN_DIR(a_profiler_keeps_its_last_cycles_and_the_event_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

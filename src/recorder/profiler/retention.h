@@ -9,8 +9,10 @@
 
 #include "base/base.h"
 #include "base/vector.h"
+#include "profiler/log_dir.h"
 
 typedef struct hb_kept_trace {
+    hb_log_dir *dir; /* that it is in, held; or NULL */
     char *path;
     uint64_t device, inode, bytes;
     uint64_t bytes_beside; /* of its .pftrace, which goes with it */
@@ -30,8 +32,9 @@ typedef struct hb_retention {
  * size. */
 hb_result hb_retention_init(hb_retention *r, int64_t max_files, uint64_t max_bytes);
 
-/** A trace was written: it is kept, and what is too old for it to be kept as well goes. */
-void hb_retention_add(hb_retention *r, const char *path);
+/** A trace was written: it is kept, and what is too old for it to be kept as well goes. `dir`: that
+ * it is in, wherever that is by then; NULL: the path leads to it. */
+void hb_retention_add(hb_retention *r, hb_log_dir *dir, const char *path);
 
 void hb_retention_free(hb_retention *r);
 

@@ -96,7 +96,7 @@ static void write_job(hb_profiler *prof, hb_job *job)
     hb_lock_give(&prof->lock);
     if (result == HB_OK) {
         hb_cycle_log(prof, job, &marks);
-        hb_retention_add(&prof->retention, job->path);
+        hb_retention_add(&prof->retention, job->dir, job->path);
         hb_rank_digests_want(&prof->digests, prof->ranks, job->path);
     } else if (job->dump) {
         hb_warn("what was asked for is not written: %s", hb_last_error());
