@@ -58,8 +58,8 @@ HB_API hb_result hb_event_log_close(hb_event_log *log);
  * first error since the last flush. Not from signal handlers. */
 HB_API hb_result hb_event_log_flush(hb_event_log *log);
 
-/** The file's path, "" in a forked child that has logged nothing. Valid until close; another one
- * when the file was removed and had to be made again. */
+/** The file's path, "" in a forked child that has logged nothing, or whose file could not be made
+ * so far. Valid until close; another one when the file was removed and had to be made again. */
 HB_API const char *hb_event_log_path(hb_event_log *log);
 
 typedef struct hb_event_log_counts {

@@ -329,11 +329,12 @@ def test_a_full_disk_is_said_and_the_program_goes_on(tmp_path):
                          [("count", "loss", 100000), ("flush",), ("scalar", "more", 1, 1)])
     assert done.stdout.decode().split("\n")[:3] == ["open", "input/output error",
                                                     "input/output error"]
-    [said] = done.stderr.decode().splitlines()
+    said, lost = done.stderr.decode().splitlines()
     assert said.startswith("hipboard: writing '") and "No space left on device" in said
     [path] = copy.iterdir()
     events = read(path)[1:]
     assert 500 < len(events) < 2000
+    assert lost == f"hipboard: event log in '{disk}': {100001 - len(events)} records are lost"
     assert [event.step for event in events] == list(range(len(events)))
 
 

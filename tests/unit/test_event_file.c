@@ -217,12 +217,14 @@ static void a_full_disk_is_an_error_and_leaves_whole_records(void **state)
     for (int step = 1; step <= 100; step++)
         put_scalar(&file, step);
     limit_files(1000);
+    assert_int_equal(hb_event_file_unsent(&file), 100);
     assert_int_equal(hb_event_file_flush(&file), HB_ERROR_IO);
     assert_non_null(strstr(hb_last_error(), file.path));
     event_list list = read_events(file.path);
     assert_true(list.torn > 0); /* else the test is not one */
     size_t whole = list.count;
     free_events(&list);
+    assert_int_equal(whole + hb_event_file_unsent(&file), 1 + 100);
     assert_int_equal(hb_event_file_close(&file), HB_ERROR_IO);
     limit_files(RLIM_INFINITY);
 
@@ -230,6 +232,28 @@ static void a_full_disk_is_an_error_and_leaves_whole_records(void **state)
     assert_int_equal(list.torn, 0);
     assert_int_equal(list.count, whole);
     free_events(&list);
+}
+
+/* Each try would leave one. */
+static void a_file_without_room_for_its_first_record_is_removed_wherever_it_is(void **state)
+{
+    (void)state;
+    char run[300], renamed[300];
+    snprintf(run, sizeof run, "%s/run", dir);
+    snprintf(renamed, sizeof renamed, "%s/renamed", dir);
+    assert_int_equal(mkdir(run, 0700), 0);
+    hb_kept_file in = hb_kept_file_of(open(run, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    assert_int_equal(rename(run, renamed), 0);
+    hb_event_file file;
+    limit_files(0);
+    assert_int_equal(hb_event_file_open_in(&file, &in, run, ""), HB_ERROR_IO);
+    limit_files(RLIM_INFINITY);
+    assert_string_equal(file.path, "");
+    assert_int_equal(list_dir(renamed, NULL, NULL, 0), 0);
+    put_scalar(&file, 1); /* it waits */
+    assert_int_equal(hb_event_file_unsent(&file), 1);
+    assert_int_equal(hb_event_file_close(&file), HB_OK);
+    hb_kept_file_close(&in);
 }
 
 static void with_room_again_the_file_goes_on_without_a_gap(void **state)
@@ -330,6 +354,7 @@ int main(void)
         IN_DIR(impossible_directories_are_named_in_the_error),
         IN_DIR(a_directory_one_may_not_write_is_an_error),
         IN_DIR(a_full_disk_is_an_error_and_leaves_whole_records),
+        IN_DIR(a_file_without_room_for_its_first_record_is_removed_wherever_it_is),
         IN_DIR(with_room_again_the_file_goes_on_without_a_gap),
         IN_DIR(what_waits_for_room_is_bounded),
         IN_DIR(it_is_not_found_again_in_what_has_taken_its_place),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
@@ -10,6 +11,20 @@
 
 #include "event_reader.h"
 #include "forks_with_threads.h"
+#include "said.h"
+#include "tfevents/event_log_internal.h"
+
+static bool no_threads;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*main)(void *),
+                          void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*main)(void *),
+                          void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *how, void *(*main)(void *),
+                          void *arg)
+{
+    return no_threads ? EAGAIN : __real_pthread_create(thread, how, main, arg);
+}
 
 static hb_event_log *open_log(void)
 {
@@ -470,6 +485,59 @@ static void what_a_full_disk_cost_is_counted_and_said(void **state)
     free_events(&list);
 }
 
+/* What a limit on a user's processes does. */
+static void without_a_thread_it_is_tried_again_after_a_second(void **state)
+{
+    (void)state;
+    said_text s;
+    uint64_t failed = 1;
+    hb_event_log *log = hb_event_log_new(dir, NULL);
+    int64_t begin = hb_clock_ns(CLOCK_MONOTONIC);
+    said_begin(&s);
+    no_threads = true;
+    hb_result first = hb_event_log_scalar(log, "x", 0, 1);
+    no_threads = false;
+    for (; hb_event_log_scalar(log, "x", 0, 1) != HB_OK; failed++)
+        usleep(10000);
+    int64_t took = hb_clock_ns(CLOCK_MONOTONIC) - begin;
+    hb_result flushed = hb_event_log_flush(log);
+    hb_event_log_counts counts = counts_of(log);
+    hb_result closed = hb_event_log_close(log);
+    const char *text = said_end(&s);
+    assert_int_equal(first, HB_ERROR_NO_MEMORY);
+    assert_true(took >= 1000000000);
+    assert_int_equal(flushed, HB_OK);
+    assert_int_equal(counts.written, 1);
+    assert_int_equal(counts.dropped_file, failed);
+    assert_int_equal(closed, HB_ERROR_LIMIT);
+    assert_non_null(strstr(text, "hipboard: starting the thread of the event log in '"));
+    assert_non_null(strstr(text, "': records are dropped, "));
+    assert_null(strstr(text, "are lost\n")); /* the file itself tells of them */
+    assert_int_equal(list_dir(dir, NULL, NULL, 0), 1);
+}
+
+static void without_a_thread_until_the_end_the_loss_is_said(void **state)
+{
+    (void)state;
+    said_text s;
+    said_begin(&s);
+    no_threads = true;
+    hb_event_log *none = hb_event_log_open(dir, NULL); /* its caller knows */
+    const char *text = said_end(&s);
+    assert_null(none);
+    assert_non_null(strstr(hb_last_error(), "starting the thread of the event log in '"));
+    assert_string_equal(text, "");
+    hb_event_log *log = hb_event_log_new(dir, NULL);
+    said_begin(&s);
+    for (int i = 0; i < 3; i++)
+        (void)hb_event_log_scalar(log, "x", i, 1);
+    no_threads = false;
+    hb_result closed = hb_event_log_close(log);
+    text = said_end(&s);
+    assert_int_equal(closed, HB_ERROR_LIMIT);
+    assert_non_null(strstr(text, "': 3 records are lost\n"));
+}
+
 static void another_working_directory_changes_nothing(void **state)
 {
     (void)state;
@@ -546,19 +614,24 @@ static void a_child_that_logs_nothing_has_no_file(void **state)
     assert_int_equal(list_dir(dir, NULL, NULL, 0), 1);
 }
 
-/* 0: told at once, counted, and close is no worse for it. */
-static int log_without_directory(hb_event_log *log)
+/* 0: told by flush, as of a full disk, and all is there as soon as the file can be made. */
+static int log_without_directory(hb_event_log *log, const char *in_the_way)
 {
-    if (hb_event_log_scalar(log, "x", 1, 1) != HB_ERROR_IO) return 1;
-    if (!strstr(hb_last_error(), dir)) return 2;
-    if (hb_event_log_text(log, "x", 1, "x") != HB_ERROR_IO) return 3;
-    if (counts_of(log).dropped_file != 2) return 4;
-    return hb_event_log_flush(log) == HB_OK && hb_event_log_close(log) == HB_OK ? 0 : 5;
+    if (hb_event_log_scalar(log, "x", 1, 1) != HB_OK) return 1;
+    if (hb_event_log_text(log, "y", 1, "y") != HB_OK) return 2;
+    if (hb_event_log_flush(log) != HB_ERROR_IO || !strstr(hb_last_error(), dir)) return 3;
+    if (strcmp(hb_event_log_path(log), "") != 0) return 4;
+    if (unlink(in_the_way) != 0 || hb_event_log_flush(log) != HB_OK) return 5;
+    event_list list = read_events(hb_event_log_path(log));
+    if (list.count != 3 || strcmp(value_of(&list, 1)->tag, "x") != 0) return 6;
+    free_events(&list);
+    return hb_event_log_close(log) == HB_OK ? 0 : 7;
 }
 
 static void a_child_that_cannot_have_a_file_is_told_so(void **state)
 {
     (void)state;
+    skip_under_thread_checks();
     char run[300];
     snprintf(run, sizeof run, "%s/run", dir);
     hb_event_log *log = hb_event_log_open(run, NULL);
@@ -566,7 +639,7 @@ static void a_child_that_cannot_have_a_file_is_told_so(void **state)
     if (child == 0) {
         remove_tree(run);
         FILE *in_the_way = fopen(run, "w");
-        _exit(in_the_way && fclose(in_the_way) == 0 ? log_without_directory(log) : 9);
+        _exit(in_the_way && fclose(in_the_way) == 0 ? log_without_directory(log, run) : 9);
     }
     wait_for_success(child);
     assert_int_equal(hb_event_log_close(log), HB_OK);
@@ -637,6 +710,8 @@ int main(void)
         cmocka_unit_test(without_a_log_every_call_does_nothing),
         IN_DIR(a_full_disk_is_reported_and_nothing_is_lost_when_it_has_room_again),
         IN_DIR(what_a_full_disk_cost_is_counted_and_said),
+        IN_DIR(without_a_thread_it_is_tried_again_after_a_second),
+        IN_DIR(without_a_thread_until_the_end_the_loss_is_said),
         IN_DIR(another_working_directory_changes_nothing),
         IN_DIR(a_forked_child_has_its_own_file),
         IN_DIR(a_child_that_logs_nothing_has_no_file),

@@ -2,11 +2,14 @@
  *
  * What a program logs through its profiler, from the file that it comes to stand in.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "event_reader.h"
 #include "forks_with_threads.h"
+#include "said.h"
 #include <hipboard/analysis.h>
 
 static hb_profiler *create_with(unsigned flags, int64_t rank)
@@ -566,36 +569,136 @@ static void every_threads_values_are_logged(void **state)
     free_events(&list);
 }
 
+/* ---- when the file can't be made ---- */
+
+static size_t count_text(const char *text, const char *word)
+{
+    return count_bytes(text, strlen(text), word);
+}
+
 /* Neither traces nor events can be written, and the program goes on. */
 static void a_directory_that_cannot_be_made_is_said(void **state)
 {
     (void)state;
-    char text[2000] = "";
-    FILE *said = tmpfile();
-    int before = dup(STDERR_FILENO);
+    said_text s;
     snprintf(dir + strlen(dir), 16, "/file");
     fclose(fopen(dir, "w"));
-    dup2(fileno(said), STDERR_FILENO);
+    said_begin(&s);
     snprintf(dir + strlen(dir), 16, "/run");
     hb_profiler *prof = create_with(0, -1);
-    assert_int_equal(hb_profiler_start(prof), HB_ERROR_IO);
+    hb_result started = hb_profiler_start(prof);
     for (int step = 0; step < 10; step++) {
         hb_scalar("loss", step);
         (void)hb_profiler_step(prof);
     }
     (void)hb_profiler_stop(prof);
     hb_profiler_destroy(prof);
-    dup2(before, STDERR_FILENO);
-    close(before);
+    const char *text = said_end(&s);
     dir[strlen(dir) - strlen("/file/run")] = '\0';
-    rewind(said);
-    text[fread(text, 1, sizeof text - 1, said)] = '\0';
-    fclose(said);
+    assert_int_equal(started, HB_ERROR_IO);
     assert_non_null(strstr(text, "/file' (a file is in the way"));
-    assert_non_null(strstr(text, "traces can't be written until that is mended"));
-    char *second = strstr(strstr(text, "hipboard: ") + 1, "hipboard: ");
-    assert_non_null(strstr(second, "the cycle's records are lost"));
-    assert_null(strstr(second + 1, "hipboard: ")); /* once at the start, once when they are lost */
+    /* once at the start, and once each when they are lost */
+    assert_int_equal(count_text(text, "traces can't be written until that is mended"), 1);
+    assert_int_equal(count_text(text, "the cycle's records are lost"), 1);
+    assert_int_equal(count_text(text, "/file/run': 10 records are lost\n"), 1);
+    size_t tried = count_text(text, "the event log tries again"); /* not if all took no second */
+    assert_true(tried <= 1);
+    if (count_text(text, "hipboard: ") != 4) fail_msg("%s", text);
+}
+
+/* No further file can be opened until that is put back. */
+static struct rlimit take_descriptors(void)
+{
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = (rlim_t)dup(STDERR_FILENO);
+    close((int)none.rlim_cur);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    return before;
+}
+
+static hb_profiler *start_on_demand(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_demand = true;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = hb_profiler_create(&o);
+    assert_int_equal(hb_profiler_start(prof), HB_OK);
+    return prof;
+}
+
+/* All of them, also those that came before. */
+static void scalars_wait_until_the_event_file_can_be_made(void **state)
+{
+    (void)state;
+    said_text s;
+    hb_profiler *prof = start_on_demand();
+    said_begin(&s);
+    struct rlimit before = take_descriptors();
+    errno = EDOM;
+    for (int i = 0; i < 3; i++)
+        hb_scalar("loss", i);
+    int error = errno;
+    said_wait(&s);
+    setrlimit(RLIMIT_NOFILE, &before);
+    hb_scalar("loss", 3);
+    hb_profiler_destroy(prof);
+    const char *text = said_end(&s);
+    assert_int_equal(error, EDOM);
+    if (count_text(text, "hipboard: ") != 1) fail_msg("%s", text);
+    assert_non_null(strstr(text, "Too many open files; the event log tries again"));
+    event_list list = only_log();
+    assert_int_equal(count_tag(&list, "loss"), 4);
+    assert_int_equal(count_tag(&list, "_hparams_/session_start_info"), 1);
+    free_events(&list);
+}
+
+static void assert_three_are_lost(const char *text, const char *why)
+{
+    if (count_text(text, "hipboard: ") != 2) fail_msg("%s", text);
+    assert_non_null(strstr(text, why));
+    assert_non_null(strstr(text, "': 3 records are lost\n"));
+}
+
+static void scalars_that_come_into_no_file_are_counted_and_said(void **state)
+{
+    (void)state;
+    said_text s;
+    hb_profiler *prof = start_on_demand();
+    said_begin(&s);
+    struct rlimit before = take_descriptors();
+    for (int i = 0; i < 3; i++)
+        hb_scalar("loss", i);
+    hb_profiler_destroy(prof);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_three_are_lost(said_end(&s), "Too many open files");
+    assert_int_equal(count_logs(NULL), 0);
+}
+
+/* Checks for leaks open files at its end. */
+static void also_by_a_program_that_only_exits(void **state)
+{
+    (void)state;
+    skip_under_thread_checks();
+    said_text s;
+    said_begin(&s);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)start_on_demand();
+        remove_tree(dir);
+        fclose(fopen(dir, "w"));
+        for (int i = 0; i < 3; i++)
+            hb_scalar("loss", i);
+        exit(0);
+    }
+    int status;
+    pid_t ended = waitpid(child, &status, 0);
+    const char *text = said_end(&s);
+    assert_int_equal(ended, child);
+    assert_int_equal(status, 0);
+    assert_three_are_lost(text, "a file is in the way");
 }
 
 int main(void)
@@ -619,6 +722,9 @@ int main(void)
         IN_DIR(threads_may_log_while_profilers_come_and_go),
         IN_DIR(every_threads_values_are_logged),
         IN_DIR(a_directory_that_cannot_be_made_is_said),
+        IN_DIR(scalars_wait_until_the_event_file_can_be_made),
+        IN_DIR(scalars_that_come_into_no_file_are_counted_and_said),
+        IN_DIR(also_by_a_program_that_only_exits),
         IN_DIR(a_handler_of_ones_own_beside_it_leaves_the_event_file),
         IN_DIR(also_when_it_comes_after),
     };

@@ -210,11 +210,18 @@ void hb_run_log_end(hb_profiler *prof)
     (void)hb_event_log_flush(prof->event_log); /* the log's own turn at exit is over */
 }
 
+/* One that could not be made before is tried once more. */
+static bool has_file(hb_event_log *log)
+{
+    if (!hb_event_log_path(log)[0]) (void)hb_event_log_flush(log);
+    return hb_event_log_path(log)[0] != '\0';
+}
+
 void hb_run_log_close(hb_profiler *prof)
 {
     if (!prof->event_log) return;
     bool unused = take_away(prof->event_log);
-    if (hb_event_log_path(prof->event_log)[0])
+    if (has_file(prof->event_log))
         (void)hb_run_log_describe(prof, NULL, (hb_profile_settings){0}, hb_step_number(prof));
     if (unused)
         (void)hb_event_log_close(prof->event_log); /* its thread has said what went wrong */

@@ -67,6 +67,12 @@ size_t hb_record_whole(const char *data, size_t size)
 
 /* ---- the file ---- */
 
+/* How calls name the file: in its open directory, or by its path. */
+static const char *name_in(const hb_event_file *file, int dir_fd)
+{
+    return dir_fd == AT_FDCWD ? file->path : strrchr(file->path, '/') + 1;
+}
+
 /* Names end in a number that counts up within the process, and are never taken from another
  * file. */
 static hb_result create(hb_event_file *file, int dir_fd, const char *dir, const char *suffix)
@@ -81,9 +87,8 @@ static hb_result create(hb_event_file *file, int dir_fd, const char *dir, const 
                          dir, (long long)time(NULL), host, (int)getpid(), number, suffix);
         if (n < 0 || (size_t)n >= sizeof file->path)
             return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: file name of %d bytes", n);
-        const char *name = dir_fd < 0 ? file->path : strrchr(file->path, '/') + 1;
-        fd = hb_open_file_in(dir_fd < 0 ? AT_FDCWD : dir_fd, name,
-                             O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0666);
+        fd = hb_open_file_in(dir_fd, name_in(file, dir_fd), O_WRONLY | O_CREAT | O_EXCL | O_APPEND,
+                             0666);
     } while (fd < 0 && errno == EEXIST);
     file->file = hb_kept_file_of(fd);
     if (fd < 0) return hb_fail_errno(HB_ERROR_IO, errno, "creating '%s'", file->path);
@@ -100,17 +105,19 @@ static bool is_usable(const hb_kept_file *in)
 hb_result hb_event_file_open_in(hb_event_file *file, const hb_kept_file *in, const char *dir,
                                 const char *suffix)
 {
-    bool inside = is_usable(in);
-    *file = (hb_event_file){.file = HB_NO_KEPT_FILE};
+    int dir_fd = is_usable(in) ? in->fd : AT_FDCWD;
+    *file = (hb_event_file){.file = HB_NO_KEPT_FILE, .stuck = true};
     hb_buf_init(&file->pending, SIZE_MAX / 2);
-    if (!inside) HB_TRY(hb_make_directories(dir));
-    HB_TRY(create(file, inside ? in->fd : -1, dir, suffix));
-    hb_event_version(&file->pending, hb_event_now(0).wall_time);
-    hb_result result = hb_event_file_flush(file);
-    if (result != HB_OK) {
+    hb_result result = dir_fd == AT_FDCWD ? hb_make_directories(dir) : HB_OK;
+    if (result == HB_OK) result = create(file, dir_fd, dir, suffix);
+    if (result == HB_OK) {
+        hb_event_version(&file->pending, hb_event_now(0).wall_time);
+        result = hb_event_file_flush(file);
+        if (result == HB_OK) return HB_OK;
         hb_event_file_abandon(file);
-        unlink(file->path);
+        unlinkat(dir_fd, name_in(file, dir_fd), 0);
     }
+    file->path[0] = '\0';
     return result;
 }
 
@@ -175,9 +182,22 @@ hb_result hb_event_file_flush(hb_event_file *file)
     return HB_OK;
 }
 
+uint64_t hb_event_file_unsent(const hb_event_file *file)
+{
+    const hb_buf *pending = &file->pending;
+    size_t at = hb_record_whole(pending->data, file->sent);
+    uint64_t count = 0;
+    for (; at < pending->size; count++)
+        at += HB_RECORD_HEADER + get_little_endian_64(pending->data + at) + HB_RECORD_FOOTER;
+    return count;
+}
+
 hb_result hb_event_file_close(hb_event_file *file)
 {
-    if (file->file.fd < 0) return HB_OK;
+    if (file->file.fd < 0) {
+        hb_buf_free(&file->pending);
+        return HB_OK;
+    }
     hb_result result = hb_event_file_flush(file);
     size_t torn = file->sent - hb_record_whole(file->pending.data, file->sent);
     bool torn_here = torn > 0 && hb_kept_file_is_there(&file->file);

@@ -39,7 +39,8 @@ typedef struct hb_event_file {
 
 /** Makes `dir` and its parents if needed and a new file in it, with its first record. */
 hb_result hb_event_file_open(hb_event_file *file, const char *dir, const char *suffix);
-/** The same in an open directory, whatever its name is now; without one in `dir`. */
+/** The same in an open directory, whatever its name is now; without one in `dir`. Where that fails,
+ * records can be pending all the same, and hb_event_file_close() frees them. */
 hb_result hb_event_file_open_in(hb_event_file *file, const hb_kept_file *in, const char *dir,
                                 const char *suffix);
 
@@ -50,6 +51,9 @@ hb_buf *hb_event_file_buffer(hb_event_file *file);
 /** Writes what is pending. What could not be written stays pending, so that the file goes on
  * without a gap once there is room again. */
 hb_result hb_event_file_flush(hb_event_file *file);
+
+/** How many of the records that are pending are not in the file, or only in part. */
+uint64_t hb_event_file_unsent(const hb_event_file *file);
 
 /** Flushes, cuts off a record that is there in part only, closes and frees. */
 hb_result hb_event_file_close(hb_event_file *file);

@@ -37,6 +37,7 @@ static hb_result read_options(hb_event_log *log, const hb_event_log_options *giv
 static void destroy(hb_event_log *log)
 {
     hb_event_queue_free(&log->queue);
+    hb_event_file_close(&log->file);
     hb_kept_file_close(&log->in);
     free(log->dir);
     free(log->suffix);
@@ -80,7 +81,7 @@ hb_event_log *hb_event_log_open(const char *dir, const hb_event_log_options *opt
 {
     HB_GUARDED();
     hb_event_log *log = hb_event_log_new(dir, options);
-    if (!log || hb_event_log_start(log) == HB_OK) return log;
+    if (!log || hb_event_log_start(log, true) == HB_OK) return log;
     hb_event_log_unregister(log);
     destroy(log);
     return NULL;
@@ -102,16 +103,19 @@ static hb_result stop(hb_event_log *log, bool *gone)
     }
     if (!hb_event_log_stop(log)) {
         *gone = false;
-        return hb_fail(HB_ERROR_IO, "'%s': its file does not answer", log->file.path);
+        return hb_fail(HB_ERROR_IO, "event log in '%s': its file does not answer", log->dir);
     }
     hb_result result = hb_event_log_take_error(log);
     hb_result closed = hb_event_file_close(&log->file);
-    if (result == HB_OK) result = closed;
-    uint64_t lost = log->dropped_queue + log->dropped_file;
-    if (result == HB_OK && lost > 0)
-        result = hb_fail(HB_ERROR_LIMIT, "'%s': %llu records were dropped", log->file.path,
-                         (unsigned long long)lost);
-    return result;
+    return result == HB_OK ? closed : result;
+}
+
+static hb_result tell_dropped(const hb_event_log *log)
+{
+    uint64_t dropped = log->dropped_queue + log->dropped_file;
+    if (dropped == 0) return HB_OK;
+    return hb_fail(HB_ERROR_LIMIT, "event log in '%s': %llu records were dropped", log->dir,
+                   (unsigned long long)dropped);
 }
 
 hb_result hb_event_log_close(hb_event_log *log)
@@ -120,14 +124,16 @@ hb_result hb_event_log_close(hb_event_log *log)
     if (!log) return HB_OK;
     hb_event_log_unregister(log);
     bool gone = true, runs = __atomic_load_n(&log->running, __ATOMIC_ACQUIRE) != HB_LOG_NOT_YET;
+    if (!runs) hb_event_log_tell_lost(log, 0);
     hb_result result = runs ? stop(log, &gone) : HB_OK;
+    if (result == HB_OK) result = tell_dropped(log);
     if (gone) destroy(log);
     return result;
 }
 
 const char *hb_event_log_path(hb_event_log *log)
 {
-    return log && __atomic_load_n(&log->running, __ATOMIC_ACQUIRE) ? log->file.path : "";
+    return log && __atomic_load_n(&log->made, __ATOMIC_ACQUIRE) ? log->file.path : "";
 }
 
 hb_result hb_event_log_count(hb_event_log *log, hb_event_log_counts *counts)
@@ -154,8 +160,8 @@ static HB_COLD hb_result dropped(hb_event_log *log, uint64_t count)
                    (unsigned long long)log->max_bytes);
 }
 
-/* The file is made by the first record. At exit what was logged until then is written; others may
- * go on for ever. */
+/* The first record makes the file, or lets the log's thread do so, which no caller waits for. At
+ * exit what was logged until then is written; others may go on for ever. */
 static HB_COLD hb_result get_ready(hb_event_log *log, uint64_t count)
 {
     int running = __atomic_load_n(&log->running, __ATOMIC_ACQUIRE);
@@ -164,7 +170,7 @@ static HB_COLD hb_result get_ready(hb_event_log *log, uint64_t count)
                        "event log in '%s': the program is ending, its exit handlers "
                        "run",
                        log->dir);
-    hb_result result = running == HB_LOG_NOT_YET ? hb_event_log_start(log) : HB_OK;
+    hb_result result = running == HB_LOG_NOT_YET ? hb_event_log_start(log, false) : HB_OK;
     if (result != HB_OK) __atomic_fetch_add(&log->dropped_file, count, __ATOMIC_RELAXED);
     return result;
 }

@@ -21,6 +21,7 @@ struct hb_event_log {
 
     /* Callers'; atomic. */
     int running; /* enum hb_log_running */
+    bool made;   /* the file is there, and its path stays */
     bool awake;  /* the thread is at work or about to be */
     int session; /* enum hb_log_session */
     int64_t step;
@@ -39,8 +40,10 @@ struct hb_event_log {
     hb_news work, done;
     uint64_t flushes_asked, flushes_done;
     bool stopping, stopped;
-    bool start_failed;
-    hb_result error; /* the first since the last flush */
+    bool ends;         /* with the program: nobody flushes it any more */
+    bool tried;        /* to make the file; the thread tries on */
+    int64_t no_thread; /* CLOCK_MONOTONIC, when it could not be started; 0: it could */
+    hb_result error;   /* the first since the last flush */
     char error_text[512];
     pthread_t thread;
 
@@ -51,7 +54,7 @@ struct hb_event_log {
     uint64_t written, dropped_file; /* atomic, for hb_event_log_count() */
     uint64_t dropped_told;          /* of both kinds, in the log itself */
     bool dropped_warned;            /* on stderr */
-    bool warned;
+    bool warned, lost_warned;
 
     hb_event_log *next; /* of all open logs; under the registry's mutex */
 };
@@ -60,8 +63,8 @@ struct hb_event_log {
  * over. */
 void hb_event_log_keep_dir(hb_event_log *log, hb_kept_file dir);
 
-/** Without a file; with one, and a thread that writes it; likewise, but the program ends, and only
- * its exit handlers and the library's threads still log. */
+/** Without a thread; with one that writes the file, and makes it where that failed; likewise, but
+ * the program ends, and only its exit handlers and the library's threads still log. */
 enum hb_log_running { HB_LOG_NOT_YET, HB_LOG_RUNS, HB_LOG_ENDS };
 
 enum hb_log_session { HB_LOG_SESSION_NONE, HB_LOG_SESSION_OPEN, HB_LOG_SESSION_ENDED };
@@ -82,7 +85,8 @@ typedef struct hb_framed_record {
     uint64_t count;
 } hb_framed_record;
 
-/** As hb_event_log_open(), but the first record makes the file. */
+/** As hb_event_log_open(), but the first record makes the file. Where that fails the log's thread
+ * tries again with each flush, and records wait for it. */
 hb_event_log *hb_event_log_new(const char *dir, const hb_event_log_options *options);
 
 /** hb_event_log_hparams() with all that columns can have. */
@@ -95,8 +99,9 @@ hb_result hb_event_log_check_hparams(const hb_hparam *hparams, size_t num_hparam
 /** Makes the locks, also anew in a forked child. */
 void hb_event_log_init_locks(hb_event_log *log);
 
-/** Opens the file and starts the thread unless that is done. Any thread. */
-hb_result hb_event_log_start(hb_event_log *log);
+/** Makes the file and starts the thread unless that is done; `needs_file`: not without the file.
+ * Any thread. */
+hb_result hb_event_log_start(hb_event_log *log, bool needs_file);
 
 /** Stops the thread when it has written what is queued; false when it does not come to that, at
  * exit: then the log must stay. */
@@ -107,6 +112,10 @@ void hb_event_log_wake(hb_event_log *log);
 
 /** Waits until what is queued is in the file. */
 void hb_event_log_wait(hb_event_log *log);
+
+/** Says, once, how many records will not come into the file: those that were dropped, if it does
+ * not tell of them itself, and `unsent`. When nothing more is written. */
+void hb_event_log_tell_lost(hb_event_log *log, uint64_t unsent);
 
 /** The first error since the last flush, as this call's; it is forgotten. */
 hb_result hb_event_log_take_error(hb_event_log *log);

@@ -11,11 +11,14 @@
 #include "base/thread_start.h"
 #include "tfevents/event_records.h"
 
+#define NO_THREAD_NS INT64_C(1000000000)
+
 /* ---- errors ---- */
 
-static void keep_error(hb_event_log *log, hb_result result)
+static void keep_error(hb_event_log *log, hb_result result, bool last)
 {
-    if (!log->warned) hb_warn("%s; the event log tries again with each flush", hb_last_error());
+    if (!log->warned)
+        hb_warn("%s%s", hb_last_error(), last ? "" : "; the event log tries again with each flush");
     log->warned = true;
     hb_lock_take(&log->mutex);
     if (log->error == HB_OK) {
@@ -33,6 +36,17 @@ hb_result hb_event_log_take_error(hb_event_log *log)
     log->error = HB_OK;
     hb_lock_give(&log->mutex);
     return result;
+}
+
+void hb_event_log_tell_lost(hb_event_log *log, uint64_t unsent)
+{
+    uint64_t dropped = __atomic_load_n(&log->dropped_queue, __ATOMIC_RELAXED) +
+                       __atomic_load_n(&log->dropped_file, __ATOMIC_RELAXED);
+    uint64_t told = unsent ? 0 : log->dropped_told; /* what tells of them may be lost as well */
+    uint64_t lost = dropped - told + unsent;
+    if (lost && !log->lost_warned)
+        hb_warn("event log in '%s': %llu records are lost", log->dir, (unsigned long long)lost);
+    log->lost_warned |= lost > 0;
 }
 
 /* ---- from the queue to the file ---- */
@@ -89,14 +103,15 @@ static void tell_dropped(hb_event_log *log)
     hb_buf *out = hb_event_file_buffer(&log->file);
     if (!out) return;
     if (!log->dropped_warned)
-        hb_warn("'%s': records are dropped, %llu so far", log->file.path,
+        hb_warn("event log in '%s': records are dropped, %llu so far", log->dir,
                 (unsigned long long)(queue + file));
     log->dropped_warned = true;
     if (append_note(log, out, queue, file)) log->dropped_told = queue + file;
 }
 
-/* Somebody removed the directory, as one does between experiments: begin anew. */
-static hb_result reopen_if_removed(hb_event_log *log)
+/* Somebody removed the directory, as one does between experiments: begin anew. Or it could not be
+ * made so far, and has no path yet. */
+static hb_result make_if_missing(hb_event_log *log)
 {
     struct stat status;
     bool there = hb_kept_file_is_there(&log->file.file);
@@ -109,11 +124,13 @@ static hb_result reopen_if_removed(hb_event_log *log)
     hb_buf_append(&file.pending, pending->data + gone, pending->size - gone);
     hb_event_file_abandon(&log->file);
     log->file = file;
+    __atomic_store_n(&log->made, true, __ATOMIC_RELEASE);
     return HB_OK;
 }
 
-/* `all`: also what waits behind a record that is not filled, within a second. */
-static void write_pending(hb_event_log *log, bool all)
+/* `all`: also what waits behind a record that is not filled, within a second. `last`: what is not
+ * in the file then never will be. */
+static void write_pending(hb_event_log *log, bool all, bool last)
 {
     uint64_t lost = hb_event_queue_drain(&log->queue, write_record, log);
     while (all && hb_event_queue_may_go_on(&log->queue))
@@ -121,10 +138,11 @@ static void write_pending(hb_event_log *log, bool all)
     __atomic_fetch_add(&log->dropped_queue, lost, __ATOMIC_RELAXED);
     hb_lock_take(&log->file_mutex);
     tell_dropped(log);
-    hb_result result = log->file.pending.size > 0 ? reopen_if_removed(log) : HB_OK;
+    hb_result result = log->file.pending.size > 0 ? make_if_missing(log) : HB_OK;
     if (result == HB_OK) result = hb_event_file_flush(&log->file);
     hb_lock_give(&log->file_mutex);
-    if (result != HB_OK) keep_error(log, result);
+    if (result != HB_OK) keep_error(log, result, last);
+    if (last) hb_event_log_tell_lost(log, hb_event_file_unsent(&log->file));
 }
 
 /* ---- the thread ---- */
@@ -169,9 +187,9 @@ static void *writer_main(void *arg)
         wait_for_work(log);
         stop = log->stopping;
         uint64_t asked = log->flushes_asked;
-        bool all = stop || asked != log->flushes_done;
+        bool all = stop || asked != log->flushes_done, last = stop || log->ends;
         hb_lock_give(&log->mutex);
-        write_pending(log, all);
+        write_pending(log, all, last);
         hb_lock_take(&log->mutex);
         log->flushes_done = asked;
         log->stopped = stop;
@@ -183,34 +201,47 @@ static void *writer_main(void *arg)
 
 static hb_result make_file(hb_event_log *log)
 {
+    if (log->tried) return HB_OK;
+    log->tried = true;
     hb_buf_free(&log->file.pending); /* the parent's, in a child */
-    HB_TRY(hb_event_file_open_in(&log->file, &log->in, log->dir, log->suffix));
+    hb_result result = hb_event_file_open_in(&log->file, &log->in, log->dir, log->suffix);
+    __atomic_store_n(&log->made, result == HB_OK, __ATOMIC_RELEASE);
+    return result;
+}
+
+/* Where that fails it is tried again after a second, not with each record; `warns`: callers may not
+ * look at the result. */
+static hb_result start_thread(hb_event_log *log, bool warns)
+{
+    int64_t now = hb_clock_ns(CLOCK_MONOTONIC);
+    if (log->no_thread && now - log->no_thread < NO_THREAD_NS)
+        return hb_fail(HB_ERROR_NO_MEMORY, "%s", log->error_text);
     int error = hb_background_thread(&log->thread, "events", writer_main, log);
     if (error) {
-        hb_event_file_close(&log->file);
-        return hb_fail_errno(HB_ERROR_NO_MEMORY, error, "starting the event log's thread");
+        hb_fail_errno(HB_ERROR_NO_MEMORY, error, "starting the thread of the event log in '%s'",
+                      log->dir);
+        snprintf(log->error_text, sizeof log->error_text, "%s", hb_last_error());
+        if (warns && !log->no_thread)
+            hb_warn("%s; what is logged until there is one is lost", log->error_text);
+        log->no_thread = now;
+        return HB_ERROR_NO_MEMORY;
     }
     __atomic_store_n(&log->running, HB_LOG_RUNS, __ATOMIC_RELEASE);
     return HB_OK;
 }
 
-/* What failed once is not tried with each record: the first reason stays. */
-static hb_result start_locked(hb_event_log *log)
+static hb_result start_locked(hb_event_log *log, bool needs_file)
 {
-    if (log->start_failed) return hb_fail(HB_ERROR_IO, "%s", log->error_text);
-    hb_result result = make_file(log);
-    if (result == HB_OK) return HB_OK;
-    log->start_failed = true;
-    snprintf(log->error_text, sizeof log->error_text, "%s", hb_last_error());
-    return result;
+    if (__atomic_load_n(&log->running, __ATOMIC_RELAXED) != HB_LOG_NOT_YET) return HB_OK;
+    hb_result made = make_file(log);
+    return made != HB_OK && needs_file ? made : start_thread(log, !needs_file);
 }
 
-hb_result hb_event_log_start(hb_event_log *log)
+hb_result hb_event_log_start(hb_event_log *log, bool needs_file)
 {
     HB_GUARDED();
     hb_lock_take(&log->mutex);
-    bool runs = __atomic_load_n(&log->running, __ATOMIC_RELAXED) != HB_LOG_NOT_YET;
-    hb_result result = runs ? HB_OK : start_locked(log);
+    hb_result result = start_locked(log, needs_file);
     hb_lock_give(&log->mutex);
     return result;
 }
@@ -280,7 +311,9 @@ static void reset_in_child(hb_event_log *log)
     hb_event_queue_reset(&log->queue);
     hb_event_file_forget(&log->file);
     log->running = HB_LOG_NOT_YET;
-    log->awake = log->stopping = log->stopped = log->start_failed = log->warned = false;
+    log->awake = log->stopping = log->stopped = log->ends = log->tried = log->made = false;
+    log->warned = log->lost_warned = false;
+    log->no_thread = 0;
     log->session = HB_LOG_SESSION_NONE;
     log->heap_bytes = log->dropped_queue = log->dropped_told = 0;
     log->dropped_warned = false;
@@ -308,11 +341,22 @@ static void refuse_others(void)
     hb_lock_give(&registry.lock);
 }
 
+static void flush_last(hb_event_log *log)
+{
+    hb_lock_take(&log->mutex);
+    log->ends = true;
+    hb_lock_give(&log->mutex);
+    hb_event_log_wait(log);
+}
+
 static void flush_all(void)
 {
     hb_lock_take(&registry.lock);
     for (hb_event_log *log = registry.first; log; log = log->next)
-        if (__atomic_load_n(&log->running, __ATOMIC_ACQUIRE)) hb_event_log_wait(log);
+        if (__atomic_load_n(&log->running, __ATOMIC_ACQUIRE))
+            flush_last(log);
+        else
+            hb_event_log_tell_lost(log, 0);
     hb_lock_give(&registry.lock);
 }
 
