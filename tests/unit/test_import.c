@@ -462,6 +462,34 @@ static void passes_of_two_processes(void **state)
     hb_import_close(import);
 }
 
+/* A counter that two passes have is the first one's, of whose instances it is the sum. The second
+ * pass's readings stand before and between the first one's. */
+static void a_counter_of_two_passes(void **state)
+{
+    (void)state;
+    static const char passes[] =
+        "ALTER TABLE rocpd_kernel_dispatch" GUID " ADD COLUMN replay_pass;"
+        "INSERT INTO rocpd_info_pmc" GUID "(id, nid, pid, agent_id, symbol) VALUES"
+        " (1, 1, 1, 3, 'WAVES'), (2, 1, 1, 3, 'GUI'), (3, 1, 1, 3, 'VALU');"
+        "INSERT INTO rocpd_event" GUID "(id, category_id, stack_id) VALUES (1, 5, 1), (2, 5, 2),"
+        " (3, 5, 1), (4, 5, 2);"
+        "INSERT INTO rocpd_kernel_dispatch" GUID "(pid, agent_id, kernel_id, dispatch_id, queue_id,"
+        " stream_id, start, end, event_id, replay_pass) VALUES"
+        " (1, 3, 1, 7, 16, 0, 1000, 1100, 1, 0), (1, 3, 1, 8, 16, 0, 2000, 2100, 2, 0),"
+        " (1, 3, 1, 7, 16, 0, 3000, 3100, 3, 1), (1, 3, 1, 8, 16, 0, 4000, 4100, 4, 1);"
+        "INSERT INTO rocpd_pmc_event" GUID
+        "(event_id, pmc_id, value) VALUES (3, 2, 101), (1, 1, 10), (1, 2, 60), (3, 2, 102),"
+        " (1, 2, 40), (2, 2, 200), (4, 2, 202), (3, 3, 5), (3, 3, 6);";
+    hb_import *import = open_sql(passes, NULL);
+    char *text = written(import, NULL);
+    assert_int_equal(hb_import_get(import, 0)->kernels, 2);
+    HAS(text, "\"WAVES\": 10, \"GUI\": 100, \"VALU\": 11");
+    HAS(text, "\"GUI\": 200");
+    HAS(text, "\"counter\": \"GUI\", \"kernels\": 2, \"mean\": 150, \"max\": 200");
+    free(text);
+    hb_import_close(import);
+}
+
 /* More bytes than there are: sums stay numbers. */
 static void allocations_of_more_than_there_is(void **state)
 {
@@ -811,6 +839,7 @@ int main(void)
         IN_DIR(steps_as_asked_for),
         IN_DIR(counters_of_kernels),
         IN_DIR(passes_of_two_processes),
+        IN_DIR(a_counter_of_two_passes),
         IN_DIR(allocations_of_more_than_there_is),
         IN_DIR(samples_of_gpus),
         IN_DIR(many_streams_are_queues),

@@ -279,15 +279,20 @@ static void of_very_many_kernels(void **state)
     free(text);
 }
 
-/* The same kernels in each run: their counters are one kernel's, its times the first run's. */
-static void passes_are_one_run(void **state)
+static void make_passes(int count)
 {
-    (void)state;
-    for (int i = 1; i <= 3; i++) {
+    for (int i = 1; i <= count; i++) {
         char name[300];
         snprintf(name, sizeof name, "%s/pass_%d", dir, i);
         assert_int_equal(mkdir(name, 0700), 0);
     }
+}
+
+/* The same kernels in each run: their counters are one kernel's, its times the first run's. */
+static void passes_are_one_run(void **state)
+{
+    (void)state;
+    make_passes(3);
     keep_text("pass_1/815_counter_collection.csv",
               COUNTER_HEADER COUNTED(1, "a", "WAVES", 10, 1000) COUNTED(2, "b", "WAVES", 7, 2000));
     keep_text("pass_2/816_counter_collection.csv",
@@ -301,6 +306,31 @@ static void passes_are_one_run(void **state)
     char *text = written_text(import, 0);
     HAS(text, "\"WAVES\": 10, \"BUSY\": 2.5");
     HAS(text, "\"WAVES\": 7, \"BUSY\": 3");
+    free(text);
+    hb_import_close(import);
+}
+
+/* A counter that several passes have, to set others in relation to it, is the first one's, as the
+ * times are; what two instances of it counted in one pass is added up. */
+static void a_counter_of_several_passes_counts_once(void **state)
+{
+    (void)state;
+    make_passes(3);
+    keep_text("pass_1/815_counter_collection.csv",
+              COUNTER_HEADER COUNTED(1, "a", "WAVES", 10, 1000) COUNTED(1, "a", "GUI", 60, 1000)
+                  COUNTED(1, "a", "GUI", 40, 1000) COUNTED(2, "a", "GUI", 200, 2000));
+    keep_text("pass_2/816_counter_collection.csv",
+              COUNTER_HEADER COUNTED(1, "a", "VALU", 7, 5000) COUNTED(1, "a", "GUI", 101, 5000)
+                  COUNTED(2, "a", "GUI", 202, 6000) COUNTED(2, "a", "IDLE", 3, 6000));
+    keep_text("pass_3/817_counter_collection.csv",
+              COUNTER_HEADER COUNTED(1, "a", "GUI", 99, 5000) COUNTED(2, "a", "GUI", 198, 6000)
+                  COUNTED(2, "a", "IDLE", 4, 6000));
+    hb_import *import = import_with(dir, NULL);
+    assert_int_equal(hb_import_count(import), 1);
+    char *text = written_text(import, 0);
+    HAS(text, "\"WAVES\": 10, \"GUI\": 100, \"VALU\": 7");
+    HAS(text, "\"GUI\": 200, \"IDLE\": 3");
+    HAS(text, "\"counter\": \"GUI\", \"kernels\": 2, \"mean\": 150, \"max\": 200");
     free(text);
     hb_import_close(import);
 }
@@ -692,6 +722,7 @@ int main(void)
         IN_DIR(by_kernel),
         IN_DIR(of_very_many_kernels),
         IN_DIR(passes_are_one_run),
+        IN_DIR(a_counter_of_several_passes_counts_once),
         IN_DIR(sets_of_processes_are_told_apart),
         IN_DIR(one_file_of_a_rank_stands_for_its_set),
         IN_DIR(sets_of_a_directory_have_one_clock),

@@ -75,10 +75,9 @@ static bool merge(hb_import *import, hb_import_process *into, hb_import_process 
     for (uint32_t i = 0; i < first.count; i++) {
         hb_import_work *to = kernel_at(&first, i);
         const hb_import_work *of = kernel_at(&again, i);
-        for (uint32_t k = 0; k < of->num_values; k++) {
-            const hb_import_value *v = hb_column_at(&from->rows.values, of->values + k);
-            hb_import_add_value(&import->arena, &into->rows, to, v->name, v->value);
-        }
+        for (uint32_t k = 0; k < of->num_values; k++)
+            hb_import_complete_values(&import->arena, &into->rows, to,
+                                      hb_column_at(&from->rows.values, of->values + k));
     }
     into->serialised |= from->serialised;
     into->rows.notes[HB_IMPORT_MERGED_PASSES] += first.count;

@@ -118,11 +118,16 @@ int32_t hb_rocpd_gpu(const hb_rocpd *r, int64_t id)
     return i ? r->agent_list.items[i - 1] : -1;
 }
 
-hb_rocpd_event *hb_rocpd_event_of(const hb_rocpd *r, const hb_sqlite_rows *rows, int column)
+uint32_t hb_rocpd_event_place(const hb_rocpd *r, const hb_sqlite_rows *rows, int column)
 {
     int64_t id = hb_sqlite_int(rows, column);
     bool there = id > 0 && id <= (int64_t)r->event_list.count;
-    uint32_t i = r->events_are_sparse ? find(&r->events, rows, column) : there ? (uint32_t)id : 0;
+    return r->events_are_sparse ? find(&r->events, rows, column) : there ? (uint32_t)id : 0;
+}
+
+hb_rocpd_event *hb_rocpd_event_of(const hb_rocpd *r, const hb_sqlite_rows *rows, int column)
+{
+    uint32_t i = hb_rocpd_event_place(r, rows, column);
     return i ? hb_column_at(&r->event_list, i - 1) : NULL;
 }
 

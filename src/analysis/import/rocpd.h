@@ -102,6 +102,8 @@ typedef struct hb_rocpd_columns {
 } hb_rocpd_columns;
 hb_rocpd_track hb_rocpd_place(const hb_rocpd *r, const hb_sqlite_rows *rows,
                               hb_rocpd_columns columns);
+/** The event that a column names, as its place in the list + 1; 0: there is none. */
+uint32_t hb_rocpd_event_place(const hb_rocpd *r, const hb_sqlite_rows *rows, int column);
 /** NULL: there is none. */
 hb_rocpd_event *hb_rocpd_event_of(const hb_rocpd *r, const hb_sqlite_rows *rows, int column);
 

@@ -57,6 +57,7 @@ static void read_counters(hb_rocpd *r)
 typedef struct reading {
     uint32_t process, work;
     hb_string_id name;
+    uint32_t event; /* its place: a later pass of the kernel has a later one */
     double value;
 } reading;
 
@@ -65,7 +66,8 @@ static bool is_before(const void *context, const void *a, const void *b)
     const reading *x = a, *y = b;
     (void)context;
     if (x->process != y->process) return x->process < y->process;
-    return x->work != y->work ? x->work < y->work : x->name < y->name;
+    if (x->work != y->work) return x->work < y->work;
+    return x->name != y->name ? x->name < y->name : x->event < y->event;
 }
 
 static bool same(const reading *a, const reading *b)
@@ -73,7 +75,7 @@ static bool same(const reading *a, const reading *b)
     return a->process == b->process && a->work == b->work && a->name == b->name;
 }
 
-/* Instances are summed, as the tool's own tables have it. */
+/* Instances are summed, as the tool's own tables have it; of several passes the first counts. */
 static void give_counters(hb_rocpd *r, reading *items, uint32_t count)
 {
     hb_sort(r->arena, items, count, sizeof *items, is_before, NULL);
@@ -87,7 +89,7 @@ static void give_counters(hb_rocpd *r, reading *items, uint32_t count)
         value->name = items[i].name;
         uint32_t first = i;
         for (; i < count && same(&items[i], &items[first]); i++)
-            value->value += items[i].value;
+            if (items[i].event == items[first].event) value->value += items[i].value;
     }
 }
 
@@ -106,7 +108,8 @@ static void read_values(hb_rocpd *r)
     HB_VEC(reading) readings = {0};
     hb_sqlite_rows rows = hb_rocpd_select(r, "pmc_event", "event_id, pmc_id, value");
     while (hb_sqlite_next(&rows)) {
-        const hb_rocpd_event *event = hb_rocpd_event_of(r, &rows, 0);
+        uint32_t place = hb_rocpd_event_place(r, &rows, 0);
+        const hb_rocpd_event *event = place ? hb_column_at(&r->event_list, place - 1) : NULL;
         uint32_t i = hb_id_index_get(&r->counters, (uint64_t)hb_sqlite_int(&rows, 1));
         double value = hb_sqlite_double(&rows, 2);
         if (!event || !i || event->kind == HB_ROCPD_NOTHING) continue;
@@ -115,8 +118,8 @@ static void read_values(hb_rocpd *r)
         if (event->kind == HB_ROCPD_SAMPLE)
             add_sample(r, event, r->counter_list.items[i - 1].unit, value);
         else if (event->kind == HB_ROCPD_WORK)
-            *HB_PUSH(r->arena, &readings) =
-                (reading){event->process, event->row, r->counter_list.items[i - 1].name, value};
+            *HB_PUSH(r->arena, &readings) = (reading){
+                event->process, event->row, r->counter_list.items[i - 1].name, place, value};
     }
     hb_rocpd_done(r, &rows);
     give_counters(r, readings.items, readings.count);

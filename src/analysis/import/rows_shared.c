@@ -85,16 +85,31 @@ static hb_import_value *new_value(hb_arena *arena, hb_import_rows *rows, hb_impo
     return value;
 }
 
-void hb_import_add_value(hb_arena *arena, hb_import_rows *rows, hb_import_work *work,
-                         hb_string_id name, double value)
+/* NULL: it has none. */
+static hb_import_value *value_of(const hb_import_rows *rows, const hb_import_work *work,
+                                 hb_string_id name)
 {
     for (uint32_t i = 0; i < work->num_values; i++) {
         hb_import_value *v = hb_column_at(&rows->values, work->values + i);
-        if (v->name != name) continue;
-        v->value += value;
-        return;
+        if (v->name == name) return v;
     }
-    *new_value(arena, rows, work) = (hb_import_value){name, value};
+    return NULL;
+}
+
+void hb_import_add_value(hb_arena *arena, hb_import_rows *rows, hb_import_work *work,
+                         hb_string_id name, double value)
+{
+    hb_import_value *known = value_of(rows, work, name);
+    if (known)
+        known->value += value;
+    else
+        *new_value(arena, rows, work) = (hb_import_value){name, value};
+}
+
+void hb_import_complete_values(hb_arena *arena, hb_import_rows *rows, hb_import_work *work,
+                               const hb_import_value *value)
+{
+    if (!value_of(rows, work, value->name)) *new_value(arena, rows, work) = *value;
 }
 
 /* ---- GPUs ---- */

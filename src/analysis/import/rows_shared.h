@@ -26,6 +26,10 @@ uint32_t hb_import_lane_at(hb_arena *arena, hb_import_rows *rows, int32_t gpu, i
 void hb_import_add_value(hb_arena *arena, hb_import_rows *rows, hb_import_work *work,
                          hb_string_id name, double value);
 
+/** Gives a kernel a counter's value, unless it has one of that counter. */
+void hb_import_complete_values(hb_arena *arena, hb_import_rows *rows, hb_import_work *work,
+                               const hb_import_value *value);
+
 /** Makes numbers that count processors, too, into GPUs' numbers: those on which work ran, in their
  * order. Memory of others is the host's. */
 void hb_import_number_gpus(hb_arena *arena, hb_import_rows *rows);
