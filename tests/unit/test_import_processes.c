@@ -416,6 +416,102 @@ static void passes_by_their_directories(void **state)
     }
 }
 
+/* "pass_1/n/100 k 0 100 WAVES 1": a file, the kernel in it and its GPU, the process, a counter and
+ * its value. */
+static void keep_pass(const char *text)
+{
+    char stem[80], directory[400], name[120], rows[400], kernel[20], counter[20];
+    int gpu, pid, value;
+    assert_int_equal(
+        sscanf(text, "%79s %19s %d %d %19s %d", stem, kernel, &gpu, &pid, counter, &value), 6);
+    snprintf(directory, sizeof directory, "%s/%s", dir, stem);
+    for (char *p = directory + strlen(dir) + 1; (p = strchr(p, '/')); *p++ = '/') {
+        *p = 0;
+        (void)mkdir(directory, 0700);
+    }
+    snprintf(name, sizeof name, "%s_counter_collection.csv", stem);
+    snprintf(rows, sizeof rows,
+             "Dispatch_Id,Agent_Id,Process_Id,Kernel_Name,Counter_Name,Counter_Value,"
+             "Start_Timestamp,End_Timestamp\n1,GPU %d,%d,%s,%s,%d,1000,9000\n",
+             gpu, pid, kernel, counter, value);
+    keep_text(name, rows);
+}
+
+/* "100: WAVES 1 INSTS 10 apart 1;" */
+static void put_values(lines *to, const hb_import_process *p)
+{
+    const hb_import_work *work = hb_column_at(&p->rows.works, 0);
+    put(to, "%lld:", (long long)p->pid);
+    for (uint32_t i = 0; i < work->num_values; i++) {
+        const hb_import_value *v = hb_column_at(&p->rows.values, work->values + i);
+        put(to, " %s %g", hb_texts_get(p->rows.texts, v->name).s, v->value);
+    }
+    put_number(to, "apart", note_of(&p->shown, "SEPARATE_PASSES"));
+    put(to, ";");
+}
+
+/* Each process of a job gets the counters of its own passes. */
+static void passes_of_several_processes(void **state)
+{
+    static const struct {
+        const char *passes[8], *expected;
+    } cases[] = {
+        {{"pass_1/n/100 k 0 100 WAVES 1", "pass_1/n/101 k 0 101 WAVES 2",
+          "pass_2/n/200 k 0 200 INSTS 10", "pass_2/n/201 k 0 201 INSTS 70",
+          "pass_3/n/300 k 0 300 VALU 11", "pass_3/n/301 k 0 301 VALU 77"},
+         "100: WAVES 1 INSTS 10 VALU 11;101: WAVES 2 INSTS 70 VALU 77;"},
+        /* by their numbers */
+        {{"pass_1/n/100 k 0 100 WAVES 2", "pass_1/n/99 k 0 99 WAVES 1",
+          "pass_2/n/200 k 0 200 INSTS 10", "pass_2/n/201 k 0 201 INSTS 70"},
+         "100: WAVES 2 INSTS 70;99: WAVES 1 INSTS 10;"},
+        /* their GPU is before that: the second pass of rank 1 began first */
+        {{"pass_1/n/100 k 0 100 WAVES 1", "pass_1/n/101 k 1 101 WAVES 2",
+          "pass_2/n/200 k 1 200 INSTS 70", "pass_2/n/201 k 0 201 INSTS 10"},
+         "100: WAVES 1 INSTS 10;101: WAVES 2 INSTS 70;"},
+        /* and before both a rank, where one is told */
+        {{"pass_1/rank0 k 1 101 WAVES 1", "pass_1/rank1 k 0 100 WAVES 2",
+          "pass_2/rank0 k 0 200 INSTS 10", "pass_2/rank1 k 1 201 INSTS 70"},
+         "101: WAVES 1 INSTS 10;100: WAVES 2 INSTS 70;"},
+        {{"pass_1/rank0 k 0 100 WAVES 1", "pass_1/rank1 k 0 101 WAVES 2",
+          "pass_2/rank1 k 0 200 INSTS 70"},
+         "100: WAVES 1;101: WAVES 2 INSTS 70;"},
+        {{"pass_1/n.100.0/n/100 k 0 100 WAVES 1", "pass_1/n.101.1/n/101 k 0 101 WAVES 2",
+          "pass_2/n.200.1/n/200 k 0 200 INSTS 70", "pass_2/n.201.0/n/201 k 0 201 INSTS 10"},
+         "100: WAVES 1 INSTS 10;101: WAVES 2 INSTS 70;"},
+        /* of several machines */
+        {{"pass_1/a/100 k 0 100 WAVES 1", "pass_1/b/50 k 0 50 WAVES 2",
+          "pass_2/a/200 k 0 200 INSTS 10", "pass_2/b/300 k 0 300 INSTS 70"},
+         "100: WAVES 1 INSTS 10;50: WAVES 2 INSTS 70;"},
+        {{"pass_1/a/100 k 0 100 WAVES 1", "pass_2/b/200 k 0 200 INSTS 10"},
+         "100: WAVES 1;200: INSTS 10 apart 1;"},
+        /* one that is missing may be anyone's */
+        {{"pass_1/n/100 k 0 100 WAVES 1", "pass_1/n/101 k 0 101 WAVES 2",
+          "pass_2/n/201 k 0 201 INSTS 70"},
+         "100: WAVES 1;101: WAVES 2;201: INSTS 70 apart 1;"},
+        {{"pass_1/n/100 k 0 100 WAVES 1", "pass_2/n/200 k 0 200 INSTS 10",
+          "pass_2/n/201 k 0 201 INSTS 70"},
+         "100: WAVES 1;200: INSTS 10 apart 1;201: INSTS 70 apart 1;"},
+        /* what ran other kernels */
+        {{"pass_1/n/100 k 0 100 WAVES 1", "pass_1/n/101 k 0 101 WAVES 2",
+          "pass_2/n/200 k 0 200 INSTS 10", "pass_2/n/201 x 0 201 INSTS 70"},
+         "100: WAVES 1 INSTS 10;101: WAVES 2;201: INSTS 70 apart 1;"},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        static lines found;
+        found.size = 0;
+        for (size_t k = 0; k < HB_ARRAY_LEN(cases[i].passes) && cases[i].passes[k]; k++)
+            keep_pass(cases[i].passes[k]);
+        hb_import *import = import_with(dir, NULL);
+        for (size_t k = 0; k < hb_import_count(import); k++)
+            put_values(&found, import->processes[k]);
+        assert_string_equal(found.text, cases[i].expected);
+        hb_import_close(import);
+        remove_tree(dir);
+        assert_int_equal(make_dir(NULL), 0);
+    }
+}
+
 /* ---- what is told ---- */
 
 /* What stands in the trace of where it comes from. */
@@ -601,6 +697,7 @@ int main(void)
         IN_DIR(arguments_that_are_none),
         IN_DIR(traces_of_other_tools_have_a_cure),
         IN_DIR(passes_by_their_directories),
+        IN_DIR(passes_of_several_processes),
         IN_DIR(what_a_trace_tells_of_its_file),
         IN_DIR(counters_that_are_endless),
         IN_DIR(names_of_files),

@@ -33,6 +33,9 @@
     X(LOST, "places where the file has lost packets, or ends within one", false)                 \
     X(NOT_SHOWN, "records of kinds that no view shows (scratch memory, samples of code)", false) \
     X(MERGED_PASSES, "kernels recorded again for more counters, joined to the first", false)     \
+    X(SEPARATE_PASSES,                                                                           \
+      "kernels recorded again for more counters, but not known of which process: kept apart",    \
+      false)                                                                                     \
     X(MANY_STREAMS, "streams shown by queue, as there are more than 32 on a GPU", false)
 
 typedef enum hb_import_note {

@@ -1,34 +1,13 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Whose pass a process is, its directory, machine and rank tell. Several of one are matched in the
+ * order of their GPUs and process ids, if each pass has as many.
+ */
 #include "import/merge_passes.h"
 
 #include <stdlib.h>
 
 #include "import/rows_shared.h"
-
-/* Behind "pass_2/" of a path, and its number; NULL: it is of none. */
-static const char *pass_in(const char *path, long *number)
-{
-    const char *at = NULL, *next = path;
-    while ((next = strstr(next, "pass_")))
-        at = next++;
-    if (!at || (at != path && at[-1] != '/')) return NULL;
-    char *end;
-    *number = strtol(at + 5, &end, 10);
-    return *end == '/' && end > at + 5 ? at : NULL;
-}
-
-static bool same_root(const hb_import_process *a, const hb_import_process *b)
-{
-    long one, other;
-    const char *x = pass_in(a->path, &one), *y = pass_in(b->path, &other);
-    return x && y && x - a->path == y - b->path && memcmp(a->path, b->path, x - a->path) == 0;
-}
-
-static long pass_of(const hb_import_process *p)
-{
-    long number;
-    return pass_in(p->path, &number) ? number : -1;
-}
 
 /* ---- kernels as they were started ---- */
 
@@ -61,45 +40,145 @@ static kernels kernels_of(hb_arena *arena, const hb_import_rows *rows)
 
 static bool are_the_same(const kernels *a, const kernels *b)
 {
-    if (a->count != b->count || !a->count) return false;
+    if (a->count != b->count) return false;
     for (uint32_t i = 0; i < a->count; i++)
         if (kernel_at(a, i)->name != kernel_at(b, i)->name) return false;
     return true;
 }
 
-static bool merge(hb_import *import, hb_import_process *into, hb_import_process *from)
+/* ---- passes ---- */
+
+/* A process that is a pass. */
+typedef struct pass {
+    hb_import_process *process;
+    hb_string_id root; /* the directory that the passes' lie in */
+    hb_string_id run;  /* that, the machine and the rank */
+    long number;
+    int32_t gpu; /* of its first kernel */
+    kernels kernels;
+} pass;
+
+typedef HB_VEC(pass) passes;
+
+/* Where "pass_2/" begins in a path, and its number; NULL: it is of none. */
+static const char *pass_in(const char *path, long *number)
 {
-    kernels first = kernels_of(&import->arena, &into->rows);
-    kernels again = kernels_of(&import->arena, &from->rows);
-    if (!are_the_same(&first, &again)) return false;
-    for (uint32_t i = 0; i < first.count; i++) {
-        hb_import_work *to = kernel_at(&first, i);
-        const hb_import_work *of = kernel_at(&again, i);
-        for (uint32_t k = 0; k < of->num_values; k++)
-            hb_import_complete_values(&import->arena, &into->rows, to,
-                                      hb_column_at(&from->rows.values, of->values + k));
+    const char *at = NULL, *next = path;
+    while ((next = strstr(next, "pass_")))
+        at = next++;
+    if (!at || (at != path && at[-1] != '/')) return NULL;
+    char *end;
+    *number = strtol(at + 5, &end, 10);
+    return *end == '/' && end > at + 5 && *number >= 0 ? at : NULL;
+}
+
+/* A machine that the file does not tell is the directory below the pass's. */
+static hb_string_id run_of(hb_import *import, const hb_import_process *p, hb_string_id root,
+                           const char *at)
+{
+    hb_buf key;
+    const char *machine = strchr(at, '/') + 1, *file = strrchr(machine, '/');
+    hb_buf_init(&key, SIZE_MAX / 2);
+    hb_buf_printf(&key, "%u %lld %s/", root, (long long)p->rank, p->host);
+    if (file && !*p->host) hb_buf_append(&key, machine, (size_t)(file - machine));
+    hb_string_id run = key.failed ? 0 : hb_texts_add(&import->texts, key.data, key.size);
+    hb_buf_free(&key);
+    if (!run) hb_arena_leave(&import->arena, HB_ERROR_NO_MEMORY, "out of memory");
+    return run;
+}
+
+/* Of what ran no kernels there is nothing to join. */
+static void list_passes(hb_import *import, passes *list)
+{
+    for (size_t i = 0; i < import->num_processes; i++) {
+        hb_import_process *p = import->processes[i];
+        long number;
+        const char *at = pass_in(p->path, &number);
+        if (!at) continue;
+        kernels k = kernels_of(&import->arena, &p->rows);
+        if (!k.count) continue;
+        hb_str before = {p->path, (uint32_t)(at - p->path)};
+        hb_string_id root = hb_import_text(&import->arena, &p->rows, before);
+        *HB_PUSH(&import->arena, list) =
+            (pass){p,
+                   root,
+                   run_of(import, p, root, at),
+                   number,
+                   hb_import_launch_of(&p->rows, kernel_at(&k, 0))->device,
+                   k};
     }
-    into->serialised |= from->serialised;
-    into->rows.notes[HB_IMPORT_MERGED_PASSES] += first.count;
+}
+
+static bool is_before(const void *context, const void *x, const void *y)
+{
+    const pass *a = x, *b = y;
+    (void)context;
+    if (a->root != b->root) return a->root < b->root;
+    if (a->run != b->run) return a->run < b->run;
+    if (a->number != b->number) return a->number < b->number;
+    return a->gpu != b->gpu ? a->gpu < b->gpu : a->process->pid < b->process->pid;
+}
+
+static bool merge(hb_import *import, const pass *into, const pass *from)
+{
+    hb_import_rows *rows = &into->process->rows;
+    if (!are_the_same(&into->kernels, &from->kernels)) return false;
+    for (uint32_t i = 0; i < into->kernels.count; i++) {
+        hb_import_work *to = kernel_at(&into->kernels, i);
+        const hb_import_work *of = kernel_at(&from->kernels, i);
+        for (uint32_t k = 0; k < of->num_values; k++)
+            hb_import_complete_values(&import->arena, rows, to,
+                                      hb_column_at(&from->process->rows.values, of->values + k));
+    }
+    into->process->serialised |= from->process->serialised;
+    rows->notes[HB_IMPORT_MERGED_PASSES] += into->kernels.count;
     return true;
 }
 
-static hb_import_process *first_pass_of(const hb_import *import, const hb_import_process *p)
+/* How many at the beginning of the list are of its first one's run and pass. */
+static uint32_t count_alike(const pass *list, uint32_t count)
 {
-    hb_import_process *first = NULL;
-    for (size_t i = 0; i < import->num_processes; i++) {
-        hb_import_process *other = import->processes[i];
-        if (!same_root(p, other) || pass_of(other) >= pass_of(p)) continue;
-        if (!first || pass_of(other) < pass_of(first)) first = other;
+    uint32_t n = 1;
+    while (n < count && list[n].run == list->run && list[n].number == list->number)
+        n++;
+    return n;
+}
+
+/* Joins what is of the first one's run, and gives back how many these are. */
+static uint32_t merge_run(hb_import *import, const pass *list, uint32_t count)
+{
+    uint32_t first = count_alike(list, count), i = first;
+    while (i < count && list[i].run == list->run) {
+        uint32_t n = count_alike(&list[i], count - i);
+        for (uint32_t k = 0; k < n && n == first; k++)
+            list[i + k].process->merged = merge(import, &list[k], &list[i + k]);
+        i += n;
     }
-    return first;
+    return i;
+}
+
+/* Likewise of the first one's root: notes what was not joined. */
+static uint32_t note_separate(const pass *list, uint32_t count)
+{
+    uint32_t n = 0;
+    long first = list->number;
+    for (; n < count && list[n].root == list->root; n++)
+        first = HB_MIN(first, list[n].number);
+    for (uint32_t i = 0; i < n; i++) {
+        hb_import_rows *rows = &list[i].process->rows;
+        if (list[i].number > first && !list[i].process->merged && rows->values.count)
+            rows->notes[HB_IMPORT_SEPARATE_PASSES] += list[i].kernels.count;
+    }
+    return n;
 }
 
 void hb_merge_passes(hb_import *import)
 {
-    for (size_t i = 0; i < import->num_processes; i++) {
-        hb_import_process *p = import->processes[i];
-        hb_import_process *first = pass_of(p) > 0 ? first_pass_of(import, p) : NULL;
-        if (first && merge(import, first, p)) p->merged = true;
-    }
+    passes list = {0};
+    list_passes(import, &list);
+    hb_sort(&import->arena, list.items, list.count, sizeof(pass), is_before, NULL);
+    for (uint32_t i = 0; i < list.count;)
+        i += merge_run(import, &list.items[i], list.count - i);
+    for (uint32_t i = 0; i < list.count;)
+        i += note_separate(&list.items[i], list.count - i);
 }

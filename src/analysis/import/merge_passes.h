@@ -8,9 +8,9 @@
 
 #include "import/import_set.h"
 
-/** Gives the counters of later passes to the kernels of the first, one after the other as they were
- * started, where the same kernels ran; the later ones are then left out, and noted. A counter of
- * several passes keeps its first value. */
+/** Gives the counters of a process's later passes to the kernels of its first, one after the other
+ * as they were started, where the same kernels ran; the later ones are then left out, and noted, as
+ * are those that stay. A counter of several passes keeps its first value. */
 void hb_merge_passes(hb_import *import);
 
 #endif
