@@ -62,6 +62,32 @@ static void gpus_by_their_pids(void **state)
     hb_import_close(import);
 }
 
+/* What of a kernel's counters there is no room for is told. */
+static void numbers_of_a_kernel(void **state)
+{
+    (void)state;
+    for (int n = 63; n <= 66; n++) {
+        char trace[4000], last[40];
+        size_t size = (size_t)snprintf(
+            trace, sizeof trace,
+            "[{\"ph\": \"X\", \"cat\": \"op\", \"name\": \"a\", \"pid\": 7, \"tid\": 8,"
+            " \"ts\": 1, \"dur\": 50}, {\"ph\": \"X\", \"cat\": \"gpu_kernel\","
+            " \"name\": \"k\", \"pid\": 7, \"tid\": 3, \"ts\": 5, \"dur\": 2, \"args\": {");
+        for (int i = 1; i <= n; i++)
+            size += (size_t)snprintf(trace + size, sizeof trace - size, "%s\"COUNTER_%d\": %d",
+                                     i > 1 ? ", " : "", i, i);
+        size += (size_t)snprintf(trace + size, sizeof trace - size, "}}]");
+        assert_true(size < sizeof trace);
+        hb_import *import = import_with(keep_text("trace", trace), NULL);
+        assert_int_equal(note_of(hb_import_get(import, 0), "MANY_VALUES"), n > 64 ? n - 64 : 0);
+        char *text = written_text(import, 0);
+        snprintf(last, sizeof last, "\"COUNTER_%d\": ", n < 64 ? n : 64);
+        HAS(text, last);
+        free(text);
+        hb_import_close(import);
+    }
+}
+
 static void refused(const char *text)
 {
     import_refused(keep_text("trace", text), HB_ERROR_FORMAT, "need no import");
@@ -261,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(slices_of_two_events),
         IN_DIR(gpus_by_their_pids),
+        IN_DIR(numbers_of_a_kernel),
         IN_DIR(what_is_read_as_it_stands),
         IN_DIR(times_that_are_too_far_away_are_told),
         IN_DIR(a_clock_that_is_too_far_away_is_none),

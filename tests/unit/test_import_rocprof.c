@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "import/csv_rows.h"
 #include "imported.h"
 
 #define KERNEL_HEADER                                                                 \
@@ -333,6 +334,92 @@ static void a_counter_of_several_passes_counts_once(void **state)
     HAS(text, "\"counter\": \"GUI\", \"kernels\": 2, \"mean\": 150, \"max\": 200");
     free(text);
     hb_import_close(import);
+}
+
+/* More of a kernel than any one pass has room for. */
+static void many_counters_of_a_kernel(void **state)
+{
+    enum { OF_A_PASS = 40, PASSES = 5 };
+    char text[OF_A_PASS * 120 + sizeof COUNTER_HEADER], name[80];
+    (void)state;
+    make_passes(PASSES);
+    for (int pass = 0; pass < PASSES; pass++) {
+        size_t size = (size_t)snprintf(text, sizeof text, "%s", COUNTER_HEADER);
+        for (int i = 0; i < OF_A_PASS; i++)
+            size += (size_t)snprintf(text + size, sizeof text - size,
+                                     "1,1,\"Agent 4\",1,815,815,64,1,\"a\",64,0,0,0,0,0,"
+                                     "\"COUNTER_%d\",%d,1000,9000\n",
+                                     pass * OF_A_PASS + i, i + 1);
+        assert_true(size < sizeof text);
+        snprintf(name, sizeof name, "pass_%d/815_counter_collection.csv", pass + 1);
+        keep_text(name, text);
+    }
+    hb_import *import = import_with(dir, NULL);
+    assert_int_equal(hb_import_count(import), 1);
+    char *trace = written_text(import, 0);
+    for (int i = 0; i < PASSES * OF_A_PASS; i++) {
+        snprintf(name, sizeof name, "\"COUNTER_%d\": %d", i, i % OF_A_PASS + 1);
+        HAS(trace, name);
+    }
+    free(trace);
+    hb_import_close(import);
+}
+
+/* v1's table has a column for each counter, and behind them the times. Their names are as long. */
+static const char *keep_wide_table(const char *name, int counters, int length)
+{
+    static char text[80000];
+    size_t size = (size_t)snprintf(text, sizeof text, "Index,KernelName,gpu-id,wgr");
+    for (int i = 0; i < counters; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, ",C%0*d", length - 1, i);
+    size += (size_t)snprintf(text + size, sizeof text - size,
+                             ",DispatchNs,BeginNs,EndNs,CompleteNs\n0,\"k\",0,64");
+    for (int i = 0; i < counters; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, ",%d", i + 1);
+    size += (size_t)snprintf(text + size, sizeof text - size, ",1,1000,2000,3\n");
+    assert_true(size < sizeof text);
+    return keep_text(name, text);
+}
+
+static void a_column_for_each_counter(void **state)
+{
+    static const struct {
+        int counters, length;
+    } tables[] = {{50, 4}, {64, 4}, {HB_CSV_MAX_FIELDS - 8, 4}, {HB_CSV_MAX_FIELDS - 8, 100}};
+    (void)state;
+    keep_text("1_kernel_trace.csv", kernels);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        char name[300];
+        int n = tables[i].counters;
+        hb_import *import = import_with(keep_wide_table("results.csv", n, tables[i].length), NULL);
+        assert_int_equal(hb_import_get(import, 0)->kernel_ns, 1000);
+        char *trace = written_text(import, 0);
+        snprintf(name, sizeof name, "\"C%0*d\": 1,", tables[i].length - 1, 0);
+        HAS(trace, name);
+        snprintf(name, sizeof name, "\"C%0*d\": %d", tables[i].length - 1, n - 1, n);
+        HAS(trace, name);
+        free(trace);
+        hb_import_close(import);
+        import = import_with(dir, NULL); /* beside another one */
+        assert_int_equal(hb_import_count(import), 2);
+        hb_import_close(import);
+    }
+}
+
+/* They are said to be too many, whatever lies beside them. */
+static void too_many_columns(void **state)
+{
+    static const int counters[] = {HB_CSV_MAX_FIELDS - 7, 3 * HB_CSV_MAX_FIELDS};
+    (void)state;
+    keep_text("1_kernel_trace.csv", kernels);
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+        char reason[100];
+        const char *path = keep_wide_table("results.csv", counters[i], 4);
+        snprintf(reason, sizeof reason, "results.csv: has %d columns: %d are read", counters[i] + 8,
+                 HB_CSV_MAX_FIELDS);
+        import_refused(path, HB_ERROR_LIMIT, reason);
+        import_refused(dir, HB_ERROR_LIMIT, reason);
+    }
 }
 
 /* ---- several processes ---- */
@@ -723,6 +810,9 @@ int main(void)
         IN_DIR(of_very_many_kernels),
         IN_DIR(passes_are_one_run),
         IN_DIR(a_counter_of_several_passes_counts_once),
+        IN_DIR(many_counters_of_a_kernel),
+        IN_DIR(a_column_for_each_counter),
+        IN_DIR(too_many_columns),
         IN_DIR(sets_of_processes_are_told_apart),
         IN_DIR(one_file_of_a_rank_stands_for_its_set),
         IN_DIR(sets_of_a_directory_have_one_clock),

@@ -40,8 +40,9 @@ static hb_str unescape(hb_buf *buf, hb_str field)
 
 typedef struct row {
     hb_str *fields;
-    uint32_t count, most;
-    uint64_t doubled; /* which of the first 64 have doubled quotes */
+    uint32_t first, most; /* which are wanted */
+    uint32_t count, all;  /* of these, and of the row */
+    uint64_t doubled;     /* which of the first 64 have doubled quotes */
 } row;
 
 /* A field that begins by a quote; NULL: the text ends in it. A comma does not begin a name: then
@@ -61,7 +62,7 @@ static const char *quoted(row *r, const char *p, const char *end, hb_str *field)
 static const char *take_row(row *r, const char *p, const char *end, row_end *how)
 {
     *how = ROW_CUT;
-    r->count = 0;
+    r->count = r->all = 0;
     r->doubled = 0;
     for (;;) {
         hb_str field = {p, 0};
@@ -73,7 +74,7 @@ static const char *take_row(row *r, const char *p, const char *end, row_end *how
         while (p < end && !ends_field(*p))
             p++;
         if (*begin != '"') field.len = (uint32_t)(p - begin);
-        if (r->count < r->most) r->fields[r->count++] = field;
+        if (r->all++ >= r->first && r->count < r->most) r->fields[r->count++] = field;
         if (p == end) return end;
         if (*p == ',') {
             p++;
@@ -139,15 +140,17 @@ bool hb_csv_next(hb_csv *csv)
         if (!is_empty(&r)) break;
     }
     csv->count = r.count;
+    csv->all = r.all;
     csv->rows++;
     for (uint32_t i = 0; r.doubled && i < 64 && i < r.count; i++)
         if (r.doubled >> i & 1) csv->fields[i] = unescape(&csv->unescaped, csv->fields[i]);
     return true;
 }
 
-uint32_t hb_csv_first_row(const char *text, size_t size, hb_str *fields, uint32_t most)
+uint32_t hb_csv_first_row(const char *text, size_t size, uint32_t first, hb_str *fields,
+                          uint32_t most)
 {
-    row r = {.fields = fields, .most = most};
+    row r = {.fields = fields, .first = first, .most = most};
     row_end how;
     const char *p = text, *end = text + size;
     if (size >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;

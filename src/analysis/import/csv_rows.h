@@ -19,9 +19,9 @@ typedef struct hb_csv {
     hb_arena *arena;
     size_t at; /* in the window */
     uint64_t rows;
-    hb_buf unescaped; /* fields with doubled quotes */
-    uint32_t count;
-    hb_str fields[HB_CSV_MAX_FIELDS]; /* of the present row; each is followed by no digit */
+    hb_buf unescaped;                 /* fields with doubled quotes */
+    uint32_t count, all;              /* fields of the present row; also those that are left out */
+    hb_str fields[HB_CSV_MAX_FIELDS]; /* each is followed by no digit */
 } hb_csv;
 
 /** Leaves by the arena, and closes itself, when the file cannot be opened. */
@@ -31,8 +31,10 @@ void hb_csv_close(hb_csv *csv);
 /** The next row that is not empty; false at the end. Fields beyond the most are left out. */
 bool hb_csv_next(hb_csv *csv);
 
-/** The first row that is not empty of a text; how many fields. They point into it. */
-uint32_t hb_csv_first_row(const char *text, size_t size, hb_str *fields, uint32_t most);
+/** The first row that is not empty of a text, from its field `first` on; how many fields. They
+ * point into it. */
+uint32_t hb_csv_first_row(const char *text, size_t size, uint32_t first, hb_str *fields,
+                          uint32_t most);
 
 /** A whole number, also in hexadecimal; -1 of anything else, and of a field that is not there. */
 int64_t hb_csv_int(const hb_csv *csv, int field);

@@ -10,8 +10,6 @@
 #include "import/whole_file.h"
 #include "read/zstd_stream.h"
 
-enum { HEAD_SIZE = 65536 };
-
 static bool begins(const hb_import_probe *probe, const char *magic, size_t size)
 {
     return probe->size >= size && memcmp(probe->head, magic, size) == 0;
@@ -127,9 +125,9 @@ bool hb_import_has_table(const hb_import_probe *probe, const char *prefix)
 const hb_import_format *hb_import_format_of(const char *path)
 {
     const hb_import_format *found = NULL;
-    char *head = calloc(1, HEAD_SIZE + 1);
+    char *head = calloc(1, HB_IMPORT_HEAD_SIZE + 1);
     if (!head) return NULL;
-    hb_import_probe probe = {path, head, hb_file_head(path, head, HEAD_SIZE)};
+    hb_import_probe probe = {path, head, hb_file_head(path, head, HB_IMPORT_HEAD_SIZE)};
     for (size_t i = 0; !found && i < HB_ARRAY_LEN(formats); i++)
         if (formats[i].probe(&probe)) found = &formats[i];
     free(head);

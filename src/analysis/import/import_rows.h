@@ -36,6 +36,7 @@
     X(SEPARATE_PASSES,                                                                           \
       "kernels recorded again for more counters, but not known of which process: kept apart",    \
       false)                                                                                     \
+    X(MANY_VALUES, "counters of kernels left out, where the file has over 64 of one", false)     \
     X(MANY_STREAMS, "streams shown by queue, as there are more than 32 on a GPU", false)
 
 typedef enum hb_import_note {

@@ -114,6 +114,8 @@ static inline bool hb_import_drops(const hb_import *import, hb_import_process *p
  * and one GPU alone was used. */
 void hb_import_memory_of_calls(hb_import *import, hb_import_process *process);
 
+enum { HB_IMPORT_HEAD_SIZE = 65536 };
+
 /** What the beginning of a file tells. */
 typedef struct hb_import_probe {
     const char *path;

@@ -6,17 +6,15 @@
 
 #include "import/import_set.h"
 
-enum { MAX_VALUES = 64 }; /* counters of one kernel */
-
 typedef struct rows_source {
     hb_source base;
     const hb_import_process *process;
     const hb_import_rows *rows;
     hb_pass pass;
-    uint32_t thread;             /* HOST: whose turn it is */
-    uint32_t scope, memory, at;  /* places in the orders */
-    uint32_t *timeline;          /* scopes and memory by time; memory: beyond the scopes */
-    hb_arg args[MAX_VALUES + 1]; /* of the present event */
+    uint32_t thread;            /* HOST: whose turn it is */
+    uint32_t scope, memory, at; /* places in the orders */
+    uint32_t *timeline;         /* scopes and memory by time; memory: beyond the scopes */
+    hb_arg args[];              /* of the present event */
 } rows_source;
 
 static rows_source *self(hb_source *source)
@@ -264,7 +262,7 @@ static void set_values(rows_source *s, hb_trace_event *e, const hb_import_work *
     uint32_t n = 0;
     if (s->rows->by_queue && lane->stream >= 0)
         s->args[n++] = hb_arg_int("hip stream", lane->stream);
-    for (uint32_t i = 0; i < work->num_values && i < MAX_VALUES; i++) {
+    for (uint32_t i = 0; i < work->num_values; i++) {
         const hb_import_value *v = hb_column_at(&s->rows->values, work->values + i);
         s->args[n++] = hb_arg_double(text_of(s, v->name).s, v->value);
     }
@@ -340,9 +338,18 @@ static void source_close(hb_source *source)
     free(source);
 }
 
+/* The most that any one has: its counters, and its stream. */
+static size_t most_args(const hb_import_rows *r)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < r->works.count; i++)
+        most = HB_MAX(most, ((const hb_import_work *)hb_column_at(&r->works, i))->num_values);
+    return (size_t)most + 1;
+}
+
 hb_result hb_import_rows_source(const hb_import_process *process, hb_source **source)
 {
-    rows_source *s = calloc(1, sizeof *s);
+    rows_source *s = calloc(1, sizeof *s + most_args(&process->rows) * sizeof *s->args);
     if (!s) return hb_no_memory();
     s->base = (hb_source){&process->info, begin, next, source_close};
     s->process = process;

@@ -42,7 +42,7 @@ void hb_named_event_init(hb_named_event *e)
     e->category = e->track = e->kind = (hb_str){"", 0};
     e->name = e->thread_name = e->operator_name = 0;
     e->given = 0;
-    e->num_values = 0;
+    e->num_values = e->values_left_out = 0;
     e->unfinished = e->instant = false;
     e->tid = -1;
 }
@@ -61,6 +61,8 @@ static void add_value(hb_named_event *e, hb_string_id name, double value)
 {
     if (e->num_values < HB_NAMED_VALUES)
         e->values[e->num_values++] = (hb_import_value){name, value};
+    else
+        e->values_left_out++;
 }
 
 void hb_named_set_int(hb_named_event *e, hb_named_arg arg, hb_string_id name, int64_t value)
@@ -312,6 +314,7 @@ static void add_work(hb_import *import, hb_import_process *p, const hb_named_eve
     if (!kernel || !e->num_values || hb_import_drops(import, p, HB_IMPORT_COUNTERS)) return;
     for (uint32_t i = 0; i < e->num_values; i++)
         hb_import_add_value(arena, rows, work, e->values[i].name, e->values[i].value);
+    rows->notes[HB_IMPORT_MANY_VALUES] += e->values_left_out;
     p->serialised = true;
 }
 

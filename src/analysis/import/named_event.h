@@ -78,7 +78,7 @@ typedef struct hb_named_event {
     uint32_t grid[3], block[3];
     hb_str kind;
     hb_string_id operator_name;
-    uint32_t num_values; /* numbers under other names */
+    uint32_t num_values, values_left_out; /* numbers under other names */
     hb_import_value values[HB_NAMED_VALUES];
 } hb_named_event;
 

@@ -53,38 +53,47 @@ static hb_rocprof_kind kind_of(const hb_rocprof_header *h)
     return HB_ROCPROF_NONE;
 }
 
-static void read_header(hb_rocprof_header *header, const hb_str *fields, uint32_t count)
+static void begin_header(hb_rocprof_header *header)
+{
+    memset(header, 0, sizeof *header);
+    for (int c = 0; c < HB_ROCPROF_COLUMN_COUNT; c++)
+        header->at[c] = -1;
+}
+
+/* The next columns. */
+static void take_columns(hb_rocprof_header *header, const hb_str *fields, uint32_t count)
 {
     static const char *const names[] = {
 #define NAMES(key, names) names,
         HB_ROCPROF_COLUMNS(NAMES)
 #undef NAMES
     };
-    memset(header, 0, sizeof *header);
-    for (int c = 0; c < HB_ROCPROF_COLUMN_COUNT; c++)
-        header->at[c] = -1;
     for (uint32_t i = 0; i < count; i++) {
         int c = 0;
+        uint32_t at = header->count++;
         while (c < HB_ROCPROF_COLUMN_COUNT && !is_named(fields[i], names[c]))
             c++;
         if (c < HB_ROCPROF_COLUMN_COUNT)
-            header->at[c] = (int)i;
-        else if (i < 64)
-            header->counters |= UINT64_C(1) << i;
+            header->at[c] = (int)at;
+        else if (at < HB_CSV_MAX_FIELDS)
+            header->counters[header->num_counters++] = (uint16_t)at;
     }
-    header->count = HB_MIN(count, 64u);
-    header->kind = kind_of(header);
 }
 
+/* Also of a table of more columns than are read: it is refused when it is. */
 static hb_rocprof_kind probed_kind(const hb_import_probe *probe)
 {
-    hb_str fields[64];
+    hb_str fields[HB_CSV_MAX_FIELDS];
     hb_rocprof_header header;
+    uint32_t n;
     const char *line = memchr(probe->head, '\n', probe->size);
     if (!line) return HB_ROCPROF_NONE;
-    uint32_t n = hb_csv_first_row(probe->head, probe->size, fields, HB_ARRAY_LEN(fields));
-    read_header(&header, fields, n);
-    return n > 2 ? header.kind : HB_ROCPROF_NONE;
+    begin_header(&header);
+    do {
+        n = hb_csv_first_row(probe->head, probe->size, header.count, fields, HB_ARRAY_LEN(fields));
+        take_columns(&header, fields, n);
+    } while (n == HB_ARRAY_LEN(fields));
+    return header.count > 2 ? kind_of(&header) : HB_ROCPROF_NONE;
 }
 
 bool hb_rocprof_csv_probe(const hb_import_probe *probe)
@@ -349,12 +358,11 @@ typedef HB_VEC(file) files;
 
 static void find_files(hb_rocprof_set *set, const char *path, files *list)
 {
-    enum { HEAD = 16384 };
     hb_import *import = set->import;
     members all = {0};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *directory = hb_arena_alloc(&import->arena, (size_t)(name - path) + 1);
-    char *head = hb_arena_alloc(&import->arena, HEAD + 1);
+    char *head = hb_arena_alloc(&import->arena, HB_IMPORT_HEAD_SIZE + 1);
     memcpy(directory, path, (size_t)(name - path));
     find_members(import, directory, name, &all);
     member own = member_of(name);
@@ -368,8 +376,8 @@ static void find_files(hb_rocprof_set *set, const char *path, files *list)
         size_t n = strlen(directory) + strlen(m->name) + 1;
         char *full = hb_arena_alloc(&import->arena, n);
         snprintf(full, n, "%s%s", directory, m->name);
-        memset(head, 0, HEAD);
-        hb_import_probe probe = {full, head, hb_file_head(full, head, HEAD)};
+        memset(head, 0, HB_IMPORT_HEAD_SIZE);
+        hb_import_probe probe = {full, head, hb_file_head(full, head, HB_IMPORT_HEAD_SIZE)};
         *HB_PUSH(&import->arena, list) = (file){full, probed_kind(&probe), m->stem == root->stem};
     }
 }
@@ -381,6 +389,17 @@ static void close_set(void *context)
     hb_rocprof_set_free(set);
 }
 
+static void read_header(hb_rocprof_set *set)
+{
+    hb_rocprof_header *header = &set->header;
+    if (set->csv.all > HB_CSV_MAX_FIELDS)
+        hb_arena_leave(set->arena, HB_ERROR_LIMIT, "%s: has %u columns: %d are read", set->csv.path,
+                       set->csv.all, HB_CSV_MAX_FIELDS);
+    begin_header(header);
+    take_columns(header, set->csv.fields, set->csv.count);
+    header->kind = kind_of(header);
+}
+
 static void read_file(hb_rocprof_set *set, const file *f)
 {
     if (!hb_import_take(set->import, f->path)) return;
@@ -388,7 +407,7 @@ static void read_file(hb_rocprof_set *set, const file *f)
     hb_csv_open(&set->csv, set->arena, f->path);
     set->of_root = f->of_root;
     if (hb_csv_next(&set->csv)) {
-        read_header(&set->header, set->csv.fields, set->csv.count);
+        read_header(set);
         hb_rocprof_read_rows(set);
     }
     hb_csv_close(&set->csv);

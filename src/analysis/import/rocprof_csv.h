@@ -78,8 +78,8 @@ typedef enum hb_rocprof_column {
 typedef struct hb_rocprof_header {
     int at[HB_ROCPROF_COLUMN_COUNT]; /* index of the field; -1: none */
     hb_rocprof_kind kind;
-    uint32_t count;    /* of fields, the first 64 */
-    uint64_t counters; /* of these, those that none of the names above has */
+    uint32_t count, num_counters;
+    uint16_t counters[HB_CSV_MAX_FIELDS]; /* fields that none of the names above has */
 } hb_rocprof_header;
 
 /* A process of a set. */

@@ -256,8 +256,10 @@ static void read_kernel(hb_rocprof_set *s, const hb_str *names)
     hb_rocprof_process *process = process_of(s);
     hb_import_work *work = add_kernel(s, process);
     bool wide = has(s, HB_ROCPROF_BLOCK) && !(s->import->dropped & HB_IMPORT_COUNTERS);
-    for (uint32_t i = 0; work && wide && i < num_fields(s); i++)
-        if (s->header.counters >> i & 1) add_value(s, process, work, names[i], s->csv.fields[i]);
+    for (uint32_t i = 0; work && wide && i < s->header.num_counters; i++) {
+        uint16_t at = s->header.counters[i];
+        if (at < s->csv.count) add_value(s, process, work, names[at], s->csv.fields[at]);
+    }
 }
 
 static void read_counter(hb_rocprof_set *s)

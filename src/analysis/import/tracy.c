@@ -71,7 +71,7 @@ static void add_zone(hb_import *import, hb_import_process *p, const hb_csv *csv)
 bool hb_tracy_probe(const hb_import_probe *probe)
 {
     hb_str fields[16];
-    uint32_t n = hb_csv_first_row(probe->head, probe->size, fields, HB_ARRAY_LEN(fields));
+    uint32_t n = hb_csv_first_row(probe->head, probe->size, 0, fields, HB_ARRAY_LEN(fields));
     if (n < T_COUNT) return false;
     for (int i = 0; i < T_COUNT; i++)
         if (!hb_str_is(fields[i], columns[i])) return false;
@@ -82,7 +82,7 @@ bool hb_tracy_probe(const hb_import_probe *probe)
 bool hb_tracy_sums_probe(const hb_import_probe *probe)
 {
     hb_str fields[16];
-    uint32_t n = hb_csv_first_row(probe->head, probe->size, fields, HB_ARRAY_LEN(fields));
+    uint32_t n = hb_csv_first_row(probe->head, probe->size, 0, fields, HB_ARRAY_LEN(fields));
     return n > 4 && hb_str_is(fields[0], "name") && hb_str_is(fields[1], "src_file") &&
            hb_str_is(fields[3], "total_ns");
 }
