@@ -55,7 +55,7 @@ OTHER_MEANINGS = {
     "src/analysis/import/named_event.c": {"kernel": "a part of tools' categories", "memset": "the same"},
     "src/analysis/import/rocpd_events.c": {"memset": "a part of rocprofiler's names of copies"},
     "src/analysis/import/rocprof1_db.c": {"copy": "a table's name"},
-    "src/analysis/import/rocprof_csv.c": {"_runtime": "a part of files' names"},
+    "src/analysis/import/rocprof_sets.c": {"_runtime": "a part of files' names"},
     "src/analysis/import/rpd.c": {"copy": "a part of RPD's names of copies"},
     "src/analysis/import/rows_shared.c": {"rccl": "a part of rocprofiler's categories"},
     "src/analysis/import/sum_counters.c": {"kernel": "a member of the trace's metadata"},

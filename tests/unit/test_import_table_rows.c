@@ -527,6 +527,43 @@ static void numbers_in_fields(void **state)
     }
 }
 
+/* ---- many files ---- */
+
+#define ONE_KERNEL "Kernel_Name,Agent_Id,Start_Timestamp,End_Timestamp\nk,GPU 0,10,20\n"
+
+/* Names of more than a mebibyte, all of one set. */
+static void a_set_of_very_many_files(void **state)
+{
+    enum { FILES = 4400, LENGTH = 240 };
+    char name[LENGTH + 1];
+    (void)state;
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "run_%0*d_kernel_trace.csv", LENGTH - 21, i);
+        keep_text(name, ONE_KERNEL);
+    }
+    hb_import *import = import_with(keep_text("run_kernel_trace.csv", ONE_KERNEL), NULL);
+    assert_int_equal(hb_import_count(import), 1);
+    assert_int_equal(hb_import_get(import, 0)->kernels, FILES + 1);
+    hb_import_close(import);
+}
+
+/* What lies beside each rank is looked at once for all: it takes what its names do, not room for
+ * any of them for each. */
+static void many_ranks_in_a_directory(void **state)
+{
+    enum { RANKS = 100 };
+    char name[40];
+    (void)state;
+    for (int i = 0; i < RANKS; i++) {
+        snprintf(name, sizeof name, "%d_kernel_trace.csv", i);
+        keep_text(name, ONE_KERNEL);
+    }
+    hb_import *import = import_with(dir, NULL);
+    assert_int_equal(hb_import_count(import), RANKS);
+    assert_in_range(import->arena.bytes, 1, 4 << 20);
+    hb_import_close(import);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +575,8 @@ int main(void)
         IN_DIR(tables_of_older_versions),
         IN_DIR(zones_of_tracy),
         IN_DIR(fields_as_they_are_quoted),
+        IN_DIR(a_set_of_very_many_files),
+        IN_DIR(many_ranks_in_a_directory),
         cmocka_unit_test(numbers_in_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

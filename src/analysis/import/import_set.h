@@ -72,9 +72,12 @@ struct hb_import {
     size_t num_processes;
     const char *path; /* of the file being read */
     HB_VEC(hb_import_file_id) taken;
-    hb_dict workers; /* the last process of a worker, by the text of its name */
-    hb_buf paths;    /* in a directory */
-    bool takes_any;  /* also PyTorch's traces, and whatever else is Chrome's JSON */
+    hb_dict workers;     /* the last process of a worker, by the text of its name */
+    hb_buf paths;        /* in a directory */
+    hb_dict directories; /* those whose tables were listed, by the text of their path */
+    HB_VEC(struct hb_rocprof_members *) tables; /* of each of these */
+    char *head;                                 /* of a file of them; NULL: of none yet */
+    bool takes_any; /* also PyTorch's traces, and whatever else is Chrome's JSON */
     void (*guard)(void *context);
     void *guarded;
 };

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which files are a set: those of a directory whose names begin alike before what they hold, as
- * "4711_" of "4711_kernel_trace.csv", and end alike behind it, as "_rank0" of
- * "kernel_trace_rank0.csv". Whether they belong to it at all their columns tell.
+ * What the tables of a set are, by their columns, and whose, by their names.
  */
 #include "import/rocprof_csv.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "import/rocprof_sets.h"
 #include "import/whole_file.h"
 
 /* ---- headers ---- */
@@ -107,166 +105,16 @@ bool hb_rocprof_stats_probe(const hb_import_probe *probe)
     return probed_kind(probe) == HB_ROCPROF_STATISTICS;
 }
 
-/* ---- sets ---- */
-
-/* A table's name: "4711_" of "4711_kernel_trace.csv" is its stem, "_rank0" of
- * "kernel_trace_rank0.csv" its suffix. Both are common to a set. */
-typedef struct member {
-    const char *name;
-    size_t stem;
-    hb_str suffix;
-} member;
-
-/* Behind the words that tell what is in a table, from their end on. */
-static size_t without_words(const char *name, size_t n)
-{
-    static const char *const words[] = {
-        "_trace",    "_collection",   "_info",      "_api",     "_ext",        "_core",
-        "_amd",      "_runtime",      "_compiler",  "_counter", "_agent",      "_kernel",
-        "_copy",     "_hip",          "_hsa",       "_marker",  "_allocation", "_memory",
-        "_scratch",  "_rccl",         "_roctx",     "_ompt",    "_rocdecode",  "_rocjpeg",
-        "_sampling", "_finalize_ext", "_image_ext", "_host",    "_pc",
-    };
-    for (bool found = true; found;) {
-        found = false;
-        for (size_t i = 0; i < HB_ARRAY_LEN(words); i++) {
-            size_t k = strlen(words[i]);
-            /* The first word of a name has nothing before it. */
-            if (n == k - 1 && memcmp(name, words[i] + 1, n) == 0) return 0;
-            if (n <= k || memcmp(name + n - k, words[i], k) != 0) continue;
-            n -= k;
-            found = true;
-        }
-    }
-    return n;
-}
-
-static bool is_separator(char c)
-{
-    return c == '_' || c == '.' || c == '-';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* How long the end of a text is that numbers a process: "_0", ".rank12", "-p_3"; 0: there is none.
- */
-static size_t number_at_end(const char *text, size_t n)
-{
-    static const char *const words[] = {"rank", "proc", "pid", "r", "p"};
-    size_t at = n;
-    while (at && is_digit(text[at - 1]))
-        at--;
-    if (at == n) return 0;
-    size_t before = at && is_separator(text[at - 1]) ? at - 1 : at;
-    for (size_t i = 0; i < HB_ARRAY_LEN(words); i++) {
-        size_t k = strlen(words[i]);
-        if (before <= k || memcmp(text + before - k, words[i], k) != 0) continue;
-        if (is_separator(text[before - k - 1])) return n - (before - k - 1);
-    }
-    return before < at ? n - before : 0;
-}
-
-static member member_of(const char *name)
-{
-    size_t n = strlen(name);
-    if (n > 3 && strcmp(name + n - 3, ".gz") == 0) n -= 3;
-    if (n > 4 && memcmp(name + n - 4, ".csv", 4) == 0) n -= 4;
-    size_t suffix = 0, stem = without_words(name, n);
-    if (stem == n && (suffix = number_at_end(name, n)) > 0) {
-        stem = without_words(name, n - suffix);
-        if (stem == n - suffix) stem = n, suffix = 0; /* of a name that tells nothing */
-    }
-    member m = {
-        name, name[stem] == '_' && stem ? stem + 1 : stem, {name + n - suffix, (uint32_t)suffix}};
-    return m;
-}
-
-/* "0_" of "run_0_": what tells processes apart, not tables. */
-static bool is_of_a_process(const char *rest, size_t n)
-{
-    char text[64] = "_";
-    if (n < 2 || n > sizeof text - 2) return false;
-    memcpy(text + 1, rest, n - 1); /* the last is a separator */
-    return number_at_end(text, n) == n;
-}
-
-typedef HB_VEC(member) members;
-
-static bool by_name(const void *context, const void *a, const void *b)
-{
-    (void)context;
-    return strcmp(((const member *)a)->name, ((const member *)b)->name) < 0;
-}
-
-static bool is_table(const char *name)
-{
-    hb_str text = {name, (uint32_t)strlen(name)};
-    return hb_str_ends(text, ".csv") || hb_str_ends(text, ".csv.gz");
-}
-
-/* The names of a directory's tables, one after the other; those beyond `size` are left out. */
-static size_t list_tables(const char *directory, char *names, size_t size)
-{
-    size_t used = 0;
-    DIR *dir = opendir(*directory ? directory : ".");
-    if (!dir) return 0;
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        size_t n = strlen(entry->d_name) + 1;
-        if (!is_table(entry->d_name) || used + n > size) continue;
-        memcpy(names + used, entry->d_name, n);
-        used += n;
-    }
-    closedir(dir);
-    return used;
-}
-
-/* Those of its directory; of a file with another kind of name it alone. */
-static void find_members(hb_import *import, const char *directory, const char *name, members *list)
-{
-    static const size_t most = 1 << 20;
-    char *names = hb_arena_alloc(&import->arena, most);
-    size_t used = is_table(name) ? list_tables(directory, names, most) : 0;
-    if (!used) {
-        *HB_PUSH(&import->arena, list) = member_of(name);
-        return;
-    }
-    for (size_t at = 0; at < used; at += strlen(names + at) + 1)
-        *HB_PUSH(&import->arena, list) = member_of(names + at);
-    hb_sort(&import->arena, list->items, list->count, sizeof(member), by_name, NULL);
-}
-
-static bool same_suffix(const member *a, const member *b)
-{
-    return a->suffix.len == b->suffix.len && memcmp(a->suffix.s, b->suffix.s, a->suffix.len) == 0;
-}
-
-/* The shortest beginning that a name of the directory has, and this one, too. */
-static const member *root_of(const members *list, const member *of)
-{
-    const member *root = NULL;
-    for (uint32_t i = 0; i < list->count; i++) {
-        const member *m = &list->items[i];
-        if (strncmp(of->name, m->name, m->stem) != 0 || m->stem > of->stem) continue;
-        if (!same_suffix(m, of)) continue;
-        if (is_of_a_process(of->name + m->stem, of->stem - m->stem)) continue;
-        if (!root || m->stem < root->stem) root = m;
-    }
-    return root;
-}
+/* ---- what names tell ---- */
 
 /* "4711_": a process; -1: something else. */
-static int64_t pid_of(const member *root)
+static int64_t pid_of(const hb_rocprof_member *root)
 {
     char *end;
     if (!root->stem || root->name[0] < '0' || root->name[0] > '9') return -1;
     long long pid = strtoll(root->name, &end, 10);
     return *end == '_' && end - root->name < 12 ? pid : -1;
 }
-
-/* ---- what names tell ---- */
 
 /* Behind "rank" in a name; -1: nothing. */
 static int64_t rank_in(const char *text, size_t n)
@@ -275,10 +123,10 @@ static int64_t rank_in(const char *text, size_t n)
         if (strncasecmp(text + i, "rank", 4) != 0 || (i && isalnum((unsigned char)text[i - 1])))
             continue;
         const char *digits = text + i + 4;
-        if (is_separator(*digits)) digits++;
+        if (hb_rocprof_separates(*digits)) digits++;
         size_t left = (size_t)(text + n - digits), k = 0;
         int64_t rank = 0;
-        for (; k < left && k < 9 && is_digit(digits[k]); k++)
+        for (; k < left && k < 9 && hb_rocprof_is_digit(digits[k]); k++)
             rank = rank * 10 + digits[k] - '0';
         if (k) return rank;
     }
@@ -310,7 +158,7 @@ static void read_directory(hb_rocprof_set *set, const char *directory)
     char *behind, number[40];
     snprintf(number, sizeof number, "%.*s", (int)HB_MIN(end - rest, 39), rest);
     long long pid = strtoll(number, &behind, 10);
-    if (pid != set->pid || *behind++ != '.' || !is_digit(*behind)) return;
+    if (pid != set->pid || *behind++ != '.' || !hb_rocprof_is_digit(*behind)) return;
     long long rank = strtoll(behind, &behind, 10);
     if (!*behind && rank >= 0) set->rank = rank;
 }
@@ -327,10 +175,10 @@ static uint64_t machine_of(const hb_rocprof_set *set, const char *directory)
     return ((uint64_t)st.st_dev * 1099511628211u ^ (uint64_t)st.st_ino) * 1099511628211u | 1;
 }
 
-static void name_set(hb_rocprof_set *set, const char *directory, const member *root)
+static void name_set(hb_rocprof_set *set, const char *directory, const hb_rocprof_member *root)
 {
     hb_str stem = {root->name, (uint32_t)root->stem};
-    while (stem.len && is_separator(stem.s[stem.len - 1]))
+    while (stem.len && hb_rocprof_separates(stem.s[stem.len - 1]))
         stem.len--;
     read_directory(set, directory);
     int64_t rank = rank_in(stem.s, stem.len);
@@ -341,7 +189,7 @@ static void name_set(hb_rocprof_set *set, const char *directory, const member *r
     char *name = hb_arena_alloc(set->arena, n + 1);
     memcpy(name, stem.s, stem.len);
     memcpy(name + stem.len, root->suffix.s, root->suffix.len);
-    while (is_separator(*name))
+    while (hb_rocprof_separates(*name))
         name++;
     set->name = name;
 }
@@ -359,26 +207,20 @@ typedef HB_VEC(file) files;
 static void find_files(hb_rocprof_set *set, const char *path, files *list)
 {
     hb_import *import = set->import;
-    members all = {0};
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *directory = hb_arena_alloc(&import->arena, (size_t)(name - path) + 1);
-    char *head = hb_arena_alloc(&import->arena, HB_IMPORT_HEAD_SIZE + 1);
-    memcpy(directory, path, (size_t)(name - path));
-    find_members(import, directory, name, &all);
-    member own = member_of(name);
-    const member *root = root_of(&all, &own);
-    if (!root) return; /* it was removed */
-    set->pid = pid_of(root);
-    name_set(set, directory, root);
-    for (uint32_t i = 0; i < all.count; i++) {
-        const member *m = &all.items[i];
-        if (root_of(&all, m) != root) continue;
-        size_t n = strlen(directory) + strlen(m->name) + 1;
+    hb_rocprof_files in = hb_rocprof_files_of(import, path);
+    if (!import->head) import->head = hb_arena_alloc(&import->arena, HB_IMPORT_HEAD_SIZE + 1);
+    set->pid = pid_of(in.root);
+    name_set(set, in.directory, in.root);
+    for (uint32_t i = in.root->first; i; i = in.members[i - 1].next) {
+        const hb_rocprof_member *m = &in.members[i - 1];
+        size_t n = strlen(in.directory) + strlen(m->name) + 1;
         char *full = hb_arena_alloc(&import->arena, n);
-        snprintf(full, n, "%s%s", directory, m->name);
-        memset(head, 0, HB_IMPORT_HEAD_SIZE);
-        hb_import_probe probe = {full, head, hb_file_head(full, head, HB_IMPORT_HEAD_SIZE)};
-        *HB_PUSH(&import->arena, list) = (file){full, probed_kind(&probe), m->stem == root->stem};
+        snprintf(full, n, "%s%s", in.directory, m->name);
+        size_t size = hb_file_head(full, import->head, HB_IMPORT_HEAD_SIZE);
+        memset(import->head + size, 0, HB_IMPORT_HEAD_SIZE - size);
+        hb_import_probe probe = {full, import->head, size};
+        *HB_PUSH(&import->arena, list) =
+            (file){full, probed_kind(&probe), m->stem == in.root->stem};
     }
 }
 
