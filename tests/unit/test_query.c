@@ -124,6 +124,40 @@ static void test_answers(void **state)
 }
 
 /* As Python's int() of it. */
+#define CALL(name, dims, stack, ts)                                                              \
+    ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" #ts    \
+    ",\"dur\":1,\"args\":{\"External id\":" #ts ",\"Input Dims\":" dims ",\"Call stack\":" stack \
+    "}}"
+
+static void assert_stacks(hb_logdir *logdir, const char *url, const char *expected)
+{
+    char *json, found[400] = "";
+    assert_int_equal(hb_logdir_query(logdir, url, &json, NULL), HB_OK);
+    for (const char *at = json; (at = strstr(at, "{\"name\": \"")); at++) {
+        const char *has = strstr(at, "\"has_call_stack\": ");
+        assert_non_null(has);
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%.1s%.1s ", at + 10,
+                 has + 18);
+    }
+    assert_string_equal(found, expected);
+    hb_free(json);
+}
+
+/* It is enough that one call of the name, or of the name and the shape, has one. */
+static void test_who_has_call_stacks(void **state)
+{
+    (void)state;
+    put("stacks/w.1.pt.trace.json",
+        FILE_OF(STEP CALL("a", "[[1]]", "null", 1001) CALL("a", "[[1]]", "\"x.py(1): f\"", 1003)
+                    CALL("a", "[[2]]", "\"\"", 1005) CALL("b", "[[1]]", "\"\"", 1007) CALL(
+                        "c", "[[2]]", "\"x.py(1): f\"", 1009) CALL("c", "[[2]]", "\"\"", 1011)));
+    hb_logdir *d = open_dir("stacks");
+    assert_stacks(d, "operation/table?run=stacks&worker=w&span=1", "at ct bf ");
+    assert_stacks(d, "operation/table?run=stacks&worker=w&span=1&group_by=OperationAndInputShape",
+                  "at ct af bf ");
+    hb_logdir_close(d);
+}
+
 static void test_a_thread_of_a_fraction_is_the_whole_ones(void **state)
 {
     (void)state;
@@ -354,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_runs_workers_and_spans),
         cmocka_unit_test(test_no_directory_has_no_runs),
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_who_has_call_stacks),
         cmocka_unit_test(test_a_thread_of_a_fraction_is_the_whole_ones),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_lost_files_and_why),

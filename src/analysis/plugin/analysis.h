@@ -160,6 +160,7 @@ typedef struct hb_op_stat {
     hb_string_id name, shape, stack; /* shape: Python's text; stack: JSON text, 0: none */
     uint32_t calls;
     bool tc_eligible;
+    bool has_stack; /* some of these have one */
     uint8_t floats; /* enum hb_floats */
     double host, device, self_host, self_device, tc_self, tc_total;
 } hb_op_stat;

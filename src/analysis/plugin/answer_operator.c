@@ -104,14 +104,6 @@ static void ratio(hb_emitter *out, const char *key, double part, double whole)
         hb_emit_int(out, 0);
 }
 
-static bool has_stack(const hb_op_stats *stacks, const hb_op_stat *s, bool by_shape)
-{
-    for (uint32_t i = 0; i < stacks->count; i++)
-        if (stacks->items[i].name == s->name && (!by_shape || stacks->items[i].shape == s->shape))
-            return true;
-    return false;
-}
-
 static void row(hb_emitter *out, hb_analysis *a, const hb_op_stat *s, bool by_shape, bool stack)
 {
     hb_emit_open(out, '{');
@@ -146,8 +138,7 @@ static void row(hb_emitter *out, hb_analysis *a, const hb_op_stat *s, bool by_sh
         hb_buf_free(&text);
     } else {
         hb_emit_key(out, "has_call_stack");
-        bool has = has_stack(by_shape ? &a->by_shape_stack : &a->by_stack, s, by_shape);
-        hb_emit_raw(out, has ? HB_STR("true") : HB_STR("false"));
+        hb_emit_raw(out, s->has_stack ? HB_STR("true") : HB_STR("false"));
     }
     hb_emit_close(out, '}');
 }

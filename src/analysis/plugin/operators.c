@@ -127,6 +127,7 @@ static places find_places(hb_analysis *a, grouping *g, const hb_node *n, const h
     a->by_shape.items[p.shape].shape = shape;
     p.has_stack = op->stack && !hb_python_false(hb_trace_text(a->trace, op->stack));
     if (!p.has_stack) return p;
+    a->by_name.items[p.name].has_stack = a->by_shape.items[p.shape].has_stack = true;
     uint64_t name_stack = (uint64_t)n->name << 32 | op->stack;
     p.stack = find_group(&a->arena, &g->by_stack, &a->by_stack, name_stack, n);
     s = &a->by_stack.items[p.stack];
