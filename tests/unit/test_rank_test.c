@@ -28,7 +28,8 @@ static ranked ranks(double alpha, const double *x, size_t n, const double *y, si
     memcpy(a, x, n * sizeof *a);
     memcpy(b, y, m * sizeof *b);
     if (test_state.alpha != alpha) test_state = (hb_rank_test){.alpha = alpha};
-    hb_rank_result r = hb_rank_compare(&test_state, a, n, b, m);
+    hb_rank_result r =
+        hb_rank_compare(&test_state, (hb_rank_sample){a, n, 0}, (hb_rank_sample){b, m, 0});
     hb_sample_shift s = hb_sample_shift_of(&test_state, a, n, b, m);
     return (ranked){r.p, s.shift, s.low, s.high, r.too_few};
 }
@@ -66,6 +67,34 @@ static void test_ranks_with_ties(void **state)
     ranked r = ranks(0.01, a, 25, b, 30);
     assert_near(r.p, 0.07047298746087628);
     assert_near(r.shift, 1.6);
+}
+
+/* Zeros beside the values are values as others: before, between and behind these, and equal to
+ * some.
+ */
+static void test_zeros_that_are_counted(void **state)
+{
+    enum { ROUNDS = 3000, MOST = 32 };
+    (void)state;
+    srand48(11);
+    test_state = (hb_rank_test){.alpha = 0.01};
+    for (int round = 0; round < ROUNDS; round++) {
+        double all[2][2 * MOST], some[2][MOST];
+        hb_rank_sample whole[2], told[2];
+        for (int side = 0; side < 2; side++) {
+            size_t count = 1 + (size_t)(drand48() * (round % 2 ? 9 : MOST - 1));
+            size_t zeros = (size_t)(drand48() * (round % 2 ? 9 : MOST));
+            memset(all[side], 0, sizeof all[side]);
+            for (size_t i = 0; i < count; i++)
+                all[side][i] = some[side][i] = floor(drand48() * 9) - round % 3 * 4;
+            whole[side] = (hb_rank_sample){all[side], count + zeros, 0};
+            told[side] = (hb_rank_sample){some[side], count, zeros};
+        }
+        hb_rank_result expected = hb_rank_compare(&test_state, whole[0], whole[1]);
+        hb_rank_result found = hb_rank_compare(&test_state, told[0], told[1]);
+        assert_true(found.p == expected.p);
+        assert_int_equal(found.too_few, expected.too_few);
+    }
 }
 
 static void test_too_few_to_tell(void **state)
@@ -107,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranks_as_r),
         cmocka_unit_test(test_ranks_with_ties),
+        cmocka_unit_test(test_zeros_that_are_counted),
         cmocka_unit_test(test_too_few_to_tell),
         cmocka_unit_test(test_promise_is_kept),
     };

@@ -10,14 +10,16 @@
 #include "compare/comparison.h"
 #include "insight/statistics.h"
 
-/* One run's values of a row. */
+/* One run's values of a row. There may be as many rows as steps: what a row takes must not grow
+ * with the steps in which it did not occur. */
 typedef struct side {
     const hb_compare_run *run;
-    double *all;     /* by step; 0 where it did not occur */
+    double *sums;    /* by step; 0 where it did not occur */
     bool *occurred;  /* by step */
-    double *samples; /* of the steps in which it occurred */
-    size_t count;
-    bool nonzero, is_peak;
+    uint32_t *steps; /* in which it occurred, ascending */
+    double *samples; /* of these */
+    uint32_t count;
+    bool is_peak;
 } side;
 
 struct hb_differ {
@@ -30,8 +32,9 @@ static side new_side(hb_arena *arena, const hb_compare_run *run)
 {
     size_t n = (size_t)run->num_steps + 1;
     return (side){.run = run,
-                  .all = HB_NEW_ARRAY(arena, double, n),
+                  .sums = HB_NEW_ARRAY(arena, double, n),
                   .occurred = HB_NEW_ARRAY(arena, bool, n),
+                  .steps = HB_NEW_ARRAY(arena, uint32_t, n),
                   .samples = HB_NEW_ARRAY(arena, double, n)};
 }
 
@@ -54,27 +57,49 @@ static void add_samples(side *s, const hb_run_item *item, size_t measure)
         uint32_t step = s->run->sample_steps[item->first + i];
         double value = values[i * width];
         if (value - value != 0) continue; /* a broken file's */
-        s->all[step] += value;
+        s->sums[step] += value;
+        if (!s->occurred[step]) s->steps[s->count++] = step;
         s->occurred[step] = true;
+    }
+}
+
+static void clear(side *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->sums[s->steps[i]] = 0;
+        s->occurred[s->steps[i]] = false;
+    }
+    s->is_peak = false;
+    s->count = 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Those of one item are in order, in which they are added up. */
+static void sort_steps(side *s)
+{
+    for (uint32_t i = 1; i < s->count; i++) {
+        if (s->steps[i - 1] < s->steps[i]) continue;
+        qsort(s->steps, s->count, sizeof *s->steps, by_number);
+        return;
     }
 }
 
 static void fill(side *s, const hb_u32s *items, size_t measure)
 {
-    memset(s->all, 0, s->run->num_steps * sizeof *s->all);
-    memset(s->occurred, 0, s->run->num_steps * sizeof *s->occurred);
-    s->nonzero = s->is_peak = false;
-    s->count = 0;
+    clear(s);
     for (uint32_t i = 0; i < items->count; i++) {
         const hb_run_item *item = &s->run->items.items[items->items[i]];
         add_samples(s, item, measure);
         s->is_peak |= item->is_peak;
     }
-    for (uint32_t i = 0; i < s->run->num_steps; i++) {
-        if (!s->occurred[i]) continue;
-        s->samples[s->count++] = s->all[i];
-        s->nonzero |= s->all[i] != 0;
-    }
+    sort_steps(s);
+    for (uint32_t i = 0; i < s->count; i++)
+        s->samples[i] = s->sums[s->steps[i]];
 }
 
 static hb_compared_value value_of(side *s, double calls)
@@ -90,8 +115,8 @@ static hb_compared_value value_of(side *s, double calls)
 static double mean(const side *s)
 {
     double sum = 0;
-    for (uint32_t i = 0; i < s->run->num_steps; i++)
-        sum += s->all[i];
+    for (uint32_t i = 0; i < s->count; i++)
+        sum += s->sums[s->steps[i]];
     return s->run->num_steps ? sum / s->run->num_steps : 0;
 }
 
@@ -164,10 +189,12 @@ static bool is_sparse(const side *s)
  * tested, and the smaller p doubled, as there were two chances (Bonferroni). */
 static hb_rank_result test_sides(hb_rank_test *test, side *s)
 {
-    hb_rank_result r = hb_rank_compare(test, s[0].samples, s[0].count, s[1].samples, s[1].count);
+    hb_rank_sample x = {s[0].samples, s[0].count, 0}, y = {s[1].samples, s[1].count, 0};
+    hb_rank_result r = hb_rank_compare(test, x, y);
     if (!is_sparse(&s[0]) && !is_sparse(&s[1])) return r;
-    hb_rank_result all =
-        hb_rank_compare(test, s[0].all, s[0].run->num_steps, s[1].all, s[1].run->num_steps);
+    x.zeros = s[0].run->num_steps - s[0].count;
+    y.zeros = s[1].run->num_steps - s[1].count;
+    hb_rank_result all = hb_rank_compare(test, x, y);
     all.p = fmin(1, 2 * fmin(r.p, all.p));
     return all;
 }

@@ -21,28 +21,43 @@ typedef struct ranks {
     double tied;                /* sum of t^3 - t over runs of t equal values */
 } ranks;
 
-static size_t equal_run(const double *values, size_t count, size_t from, double value)
+static size_t size_of(const hb_rank_sample *s)
 {
-    size_t n = 0;
-    while (from + n < count && values[from + n] == value)
+    return s->count + s->zeros;
+}
+
+/* The smallest value that is left; infinity: none. */
+static double smallest(const hb_rank_sample *s)
+{
+    double value = s->count ? s->values[0] : INFINITY;
+    return s->zeros ? fmin(value, 0) : value;
+}
+
+/* Takes what is equal to the value off the sample's beginning; how many. */
+static size_t take(hb_rank_sample *s, double value)
+{
+    size_t n = 0, zeros = value == 0 ? s->zeros : 0;
+    while (n < s->count && s->values[n] == value)
         n++;
-    return n;
+    s->values += n;
+    s->count -= n;
+    s->zeros -= zeros;
+    return n + zeros;
 }
 
 /* Both samples are sorted; equal values share the mean of their ranks. */
-static ranks rank_all(const double *x, size_t n, const double *y, size_t m)
+static ranks rank_all(hb_rank_sample x, hb_rank_sample y)
 {
     ranks r = {.x_sum = 0};
-    for (size_t i = 0, j = 0; i < n || j < m;) {
-        double value = j == m || (i < n && x[i] <= y[j]) ? x[i] : y[j];
-        size_t a = equal_run(x, n, i, value), b = equal_run(y, m, j, value), t = a + b;
-        size_t before = i + j;
-        r.x_sum += (double)a * ((double)before + ((double)t + 1) / 2);
+    bool few = size_of(&x) + size_of(&y) <= HB_RANK_EXACT;
+    for (size_t before = 0, t; size_of(&x) + size_of(&y) > 0; before += t) {
+        double value = fmin(smallest(&x), smallest(&y));
+        size_t of_x = take(&x, value);
+        t = of_x + take(&y, value);
+        r.x_sum += (double)of_x * ((double)before + ((double)t + 1) / 2);
         r.tied += (double)t * (double)t * (double)t - (double)t;
-        for (size_t k = 0; k < t && n + m <= HB_RANK_EXACT; k++)
+        for (size_t k = 0; k < t && few; k++)
             r.doubled[before + k] = (unsigned)(2 * before + t + 1);
-        i += a;
-        j += b;
     }
     return r;
 }
@@ -205,11 +220,12 @@ static bool too_few(size_t n, size_t m, double alpha)
     return ways * alpha < 2;
 }
 
-hb_rank_result hb_rank_compare(hb_rank_test *test, double *x, size_t n, double *y, size_t m)
+hb_rank_result hb_rank_compare(hb_rank_test *test, hb_rank_sample x, hb_rank_sample y)
 {
-    qsort(x, n, sizeof *x, by_value);
-    qsort(y, m, sizeof *y, by_value);
-    ranks r = rank_all(x, n, y, m);
+    size_t n = size_of(&x), m = size_of(&y);
+    qsort(x.values, x.count, sizeof *x.values, by_value);
+    qsort(y.values, y.count, sizeof *y.values, by_value);
+    ranks r = rank_all(x, y);
     bool exact = n + m <= (r.tied > 0 ? HB_RANK_EXACT / 2 : HB_RANK_EXACT);
     return (hb_rank_result){.p = exact ? exact_p(test, &r, n, m) : normal_p(&r, n, m),
                             .too_few = too_few(n, m, test->alpha)};

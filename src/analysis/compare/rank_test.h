@@ -39,15 +39,20 @@ typedef struct hb_rank_result {
     bool too_few; /* not even the clearest difference could have p < alpha */
 } hb_rank_result;
 
-/** Sorts both samples, which have no NaN and at least one value each. */
-hb_rank_result hb_rank_compare(hb_rank_test *test, double *x, size_t n, double *y, size_t m);
+typedef struct hb_rank_sample {
+    double *values;
+    size_t count, zeros; /* how many zeros there are beside the values */
+} hb_rank_sample;
+
+/** Sorts the values of both samples, which have no NaN and at least one value each. */
+hb_rank_result hb_rank_compare(hb_rank_test *test, hb_rank_sample x, hb_rank_sample y);
 
 /** How much larger y is than x, with its interval at 1 - alpha. */
 typedef struct hb_sample_shift {
     double shift, low, high;
 } hb_sample_shift;
 
-/** Of samples that hb_rank_compare() sorted. */
+/** Of values that hb_rank_compare() sorted. */
 hb_sample_shift hb_sample_shift_of(hb_rank_test *test, const double *x, size_t n, const double *y,
                                    size_t m);
 
