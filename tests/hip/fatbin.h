@@ -9,10 +9,14 @@
 
 #include "hip_test.h"
 
-#define BUNDLE_MAGIC   "__CLANG_OFFLOAD_BUNDLE__"
-#define BUNDLE_HOST    "host-x86_64-unknown-linux--"
-#define BUNDLE_DEVICE  "hipv4-amdgcn-amd-amdhsa--gfx90a"
-#define BUNDLE_CODE_AT 4096 /* code objects are page-aligned */
+#define BUNDLE_MAGIC  "__CLANG_OFFLOAD_BUNDLE__"
+#define BUNDLE_HOST   "host-x86_64-unknown-linux--"
+#define BUNDLE_DEVICE "hipv4-amdgcn-amd-amdhsa--gfx90a"
+
+enum {
+    BUNDLE_CODE_AT = 4096, /* code objects are page-aligned */
+    BUNDLE_BYTES = BUNDLE_CODE_AT + 65536,
+};
 
 /* The compiler's interface to the runtime, in no header. */
 struct fatbin_wrapper {
@@ -34,18 +38,16 @@ static inline char *put_entry(char *at, uint64_t offset, uint64_t size, const ch
     return at + sizeof words + strlen(target);
 }
 
-/** Registers kernels_gfx90a.co, which stays in memory; before the first call of the HIP runtime. */
-static inline void **register_code_object(void)
+/** Registers kernels_gfx90a.co, which is read into `bundle`: BUNDLE_BYTES, page-aligned. */
+static inline void **register_code_object_in(char *bundle)
 {
     static struct fatbin_wrapper wrapper;
     size_t size = 0;
     FILE *file = fopen(TEST_KERNELS, "rb");
-    char *bundle = aligned_alloc(4096, BUNDLE_CODE_AT + 65536);
     const uint64_t entries = 2;
     assert_non_null(file);
-    assert_non_null(bundle);
     memset(bundle, 0, BUNDLE_CODE_AT);
-    size = fread(bundle + BUNDLE_CODE_AT, 1, 65536, file);
+    size = fread(bundle + BUNDLE_CODE_AT, 1, BUNDLE_BYTES - BUNDLE_CODE_AT, file);
     fclose(file);
     memcpy(bundle, BUNDLE_MAGIC, strlen(BUNDLE_MAGIC));
     memcpy(bundle + strlen(BUNDLE_MAGIC), &entries, sizeof entries);
@@ -54,6 +56,14 @@ static inline void **register_code_object(void)
     put_entry(at, BUNDLE_CODE_AT, size, BUNDLE_DEVICE);
     wrapper = (struct fatbin_wrapper){0x48495046, 1, bundle, NULL};
     return __hipRegisterFatBinary(&wrapper);
+}
+
+/** The same in memory that stays; before the first call of the HIP runtime. */
+static inline void **register_code_object(void)
+{
+    char *bundle = aligned_alloc(4096, BUNDLE_BYTES);
+    assert_non_null(bundle);
+    return register_code_object_in(bundle);
 }
 
 /** `stub` then stands for the kernel in hipLaunchKernel(). */

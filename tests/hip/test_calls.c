@@ -209,18 +209,56 @@ static void by_addresses_that_hip_gives(hipFunction_t kernel)
     }
 }
 
-/* The kernel of a library, or NULL. */
-static void *library_kernel(const void *code)
+/* A kernel of a library that is loaded for it, or NULL. */
+static void *library_kernel(const void *code, const char *name, void **library)
 {
-    void *library, *kernel;
+    void *kernel;
     int (*load)(void **, const void *, void *, void *, unsigned, void *, void *, unsigned),
         (*get)(void **, void *, const char *);
     newer("hipLibraryLoadData", &load);
     newer("hipLibraryGetKernel", &get);
     if (!load) return NULL;
-    HIP_OK(load(&library, code, NULL, NULL, 0, NULL, NULL, 0));
-    HIP_OK(get(&kernel, library, "nop"));
+    HIP_OK(load(library, code, NULL, NULL, 0, NULL, NULL, 0));
+    HIP_OK(get(&kernel, *library, name));
     return kernel;
+}
+
+static void unload_library(void *library)
+{
+    int (*unload)(void *);
+    newer("hipLibraryUnload", &unload);
+    HIP_OK(unload(library));
+}
+
+/* As it is with modules. */
+static void a_kernel_in_the_place_of_an_unloaded_librarys_has_its_own_name(void **state)
+{
+    (void)state;
+    enum { TRIES = 200 };
+    void *libraries[TRIES], *code = read_code_object(), *out, *sum = NULL;
+    int tries = 0;
+    HIP_OK(hipMalloc(&out, 4096));
+    void *arguments[] = {&out};
+    hb_profiler *prof = capture_start(0);
+    void *nop = library_kernel(code, "nop", &libraries[0]);
+    if (nop) {
+        HIP_OK(launch(nop, 1, NULL, NULL));
+        HIP_OK(hipDeviceSynchronize());
+        unload_library(libraries[0]);
+    }
+    while (nop && tries < TRIES && sum != nop)
+        sum = library_kernel(code, "sum_table", &libraries[tries++]);
+    bool same_place = nop && sum == nop;
+    if (same_place) HIP_OK(launch(sum, 1, NULL, arguments));
+    HIP_OK(hipDeviceSynchronize());
+    while (tries)
+        unload_library(libraries[--tries]);
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "kernel", "nop"), nop != NULL);
+    assert_int_equal(count_events(trace, "kernel", "sum_table"), same_place);
+    cJSON_Delete(trace);
+    HIP_OK(hipFree(out));
+    free(code);
 }
 
 /* The n-th of a list. */
@@ -240,7 +278,7 @@ static void new_ways_to_launch_are_seen(void **state)
     by_address((void *)(uintptr_t)hipModuleLaunchKernel, nop);
     by_config(nop);
     by_addresses_that_hip_gives(nop);
-    void *kernel = library_kernel(code);
+    void *library, *kernel = library_kernel(code, "nop", &library);
     if (kernel) {
         by_config(kernel);
         by_host_config(kernel);
@@ -662,6 +700,7 @@ int main(void)
         cmocka_unit_test(such_work_stands_on_its_stream),
         cmocka_unit_test(work_on_a_threads_own_stream_is_timed),
         cmocka_unit_test(new_ways_to_launch_are_seen),
+        cmocka_unit_test(a_kernel_in_the_place_of_an_unloaded_librarys_has_its_own_name),
         cmocka_unit_test(launches_by_threads_show_blocks),
         cmocka_unit_test(launches_by_an_early_address_are_seen_or_said_to_be_missing),
         cmocka_unit_test(failing_calls_show_their_error),

@@ -6,6 +6,7 @@
 #include "simhsa.h"
 #include "vadds.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 enum { THREADS = 4, LAUNCHES = 50 };
@@ -638,6 +639,35 @@ static void a_kernel_in_the_place_of_an_unloaded_one_has_its_own_name(void **sta
     HIP_OK(hipFree(data));
 }
 
+/* Libraries of hipcc's: nobody is told when one is closed. */
+static void a_kernel_in_the_place_of_a_closed_librarys_has_its_own_name(void **state)
+{
+    static const char *const files[] = {TEST_VADD_LIBRARY, TEST_REVERSE_LIBRARY};
+    enum { STATIC = 4096 }; /* LDS of the second's kernel */
+    void *data, *library = NULL, *address[2];
+    (void)state;
+    HIP_OK(hipMalloc(&data, 4096));
+    hb_profiler *prof = capture_start(HB_ACTIVITY_HIP);
+    for (int i = 0; i < 2; i++) {
+        int (*launch_own)(void *);
+        if (library) dlclose(library);
+        assert_non_null(library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL));
+        address[i] = dlsym(library, "launch_own");
+        memcpy(&launch_own, &address[i], sizeof address[i]);
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        HIP_OK(launch_own(data));
+        HIP_OK(hipDeviceSynchronize());
+    }
+    cJSON *trace = capture_stop(prof);
+    assert_ptr_equal(address[0], address[1]);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
+    assert_int_equal(count_events(trace, "kernel", "reverse"), 1);
+    assert_true(arg(nth_event(trace, "kernel", "reverse", 0), "shared memory") == STATIC);
+    cJSON_Delete(trace);
+    dlclose(library);
+    HIP_OK(hipFree(data));
+}
+
 static void streams_are_of_the_device_that_made_them(void **state)
 {
     (void)state;
@@ -777,6 +807,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_has_its_launch_device_and_operator),
         cmocka_unit_test(a_kernel_in_the_place_of_an_unloaded_one_has_its_own_name),
+        cmocka_unit_test(a_kernel_in_the_place_of_a_closed_librarys_has_its_own_name),
         cmocka_unit_test(streams_are_of_the_device_that_made_them),
         cmocka_unit_test(kernels_show_what_they_take),
         cmocka_unit_test(graphs_give_their_kernels_to_the_launch),

@@ -232,7 +232,7 @@ static void calls_are_of_their_kinds(void **state)
          {"hipGraphInstantiate", "hipGraphInstantiateWithFlags", "hipGraphInstantiateWithParams"}},
         {HB_CALL_GRAPH_LAUNCH, {"hipGraphLaunch"}},
         {HB_CALL_UPDATE_GRAPH, {"hipGraphExecUpdate"}},
-        {HB_CALL_UNLOAD, {"hipModuleUnload"}},
+        {HB_CALL_UNLOAD, {"hipLibraryUnload", "hipModuleUnload"}},
         {HB_CALL_DESTROY_POOL, {"hipMemPoolDestroy"}},
         {HB_CALL_BEGIN_CAPTURE, {"hipStreamBeginCapture"}},
         {HB_CALL_END_CAPTURE, {"hipStreamEndCapture"}},

@@ -97,6 +97,7 @@ static const hb_hip_call calls[] = {
     ON_STREAM("hipLaunchHostFunc", HB_CALL_ON_STREAM, 0),
     LAUNCH("hipLaunchKernel", HB_CALL_LAUNCH_HOST, 48, 56, "pDDPpp"),
     LAUNCH_BY_CONFIG("hipLaunchKernelExC", HB_CALL_LAUNCH_HOST),
+    OTHER("hipLibraryUnload", HB_CALL_UNLOAD, NO),
     ALLOCATE("hipMalloc", HB_CALL_ALLOCATE),
     {"hipMallocAsync", HB_CALL_ALLOCATE, 0, NO, 16, NO, 0, 24, "Ppp"},
     {"hipMallocFromPoolAsync", HB_CALL_ALLOCATE, 0, 24, 16, NO, 0, 32, "Pppp"},

@@ -41,7 +41,7 @@ static struct {
     char refusals[1024];              /* why each back-end before it, or all, can't */
     bool prepared;                    /* back-ends, for a runtime of this process */
     bool watching;                    /* look-ups by dlsym(), since there was no runtime yet */
-    unsigned long long libraries;     /* loaded so far, when it was last looked */
+    unsigned long long adds, subs;    /* of libraries, when it was last looked */
     /* the present session */
     bool recording, asked_for;
     hb_call_counts at_start;
@@ -97,17 +97,23 @@ static void attach(void)
 
 static int count_libraries(struct dl_phdr_info *info, size_t size, void *arg)
 {
+    unsigned long long *counts = arg;
     (void)size;
-    *(unsigned long long *)arg = info->dlpi_adds;
+    counts[0] = info->dlpi_adds;
+    counts[1] = info->dlpi_subs;
     return 1;
 }
 
-/* Whether libraries were loaded since the last time. */
+/* Whether libraries were loaded since the last time. Of one that was unloaded the runtime tells
+ * nobody: where its kernels were, others may be by now. */
 static bool has_news(void)
 {
-    unsigned long long before = state.libraries;
-    dl_iterate_phdr(count_libraries, &state.libraries);
-    return state.libraries != before;
+    unsigned long long now[2] = {0}, adds = state.adds;
+    dl_iterate_phdr(count_libraries, now);
+    if (now[1] != state.subs) hb_kernels_outdate();
+    state.adds = now[0];
+    state.subs = now[1];
+    return now[0] != adds;
 }
 
 /* The runtime may come later, by dlopen(). */
