@@ -307,6 +307,50 @@ def test_dlsym_of_one_thread_waits_while_another_loads_libraries(tmp_path):
     assert (done.returncode, done.stdout, len(operators(trace))) == (0, "200\n", 100)
 
 
+def test_libraries_that_another_thread_is_loading_are_left_to_the_loader(tmp_path):
+    """It shows them before it has relocated them; to what is put there then it adds their base."""
+    library(tmp_path, "work", "int work(int n) { return n; }")
+    library(tmp_path, "plugin", f"""
+        int work(int);
+        static int same(int n) {{ return n; }}
+        int (*const relocated[])(int) = {{{"same, " * 100000}}};
+        int run(int n) {{ return work(n) + relocated[n](0); }}""", "-lwork", "-Wl,-z,lazy")
+    source = tmp_path / "main.c"
+    source.write_text("""
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <pthread.h>
+        #include <stdatomic.h>
+        #include <stdio.h>
+        static atomic_bool over;
+        static void *look(void *unused)
+        {
+            while (!over) dlsym(RTLD_DEFAULT, "nothing");
+            return unused;
+        }
+        int main(int argc, char **argv)
+        {
+            pthread_t thread;
+            int (*run)(int), sum = 0;
+            pthread_create(&thread, 0, look, 0);
+            for (int i = 0; i < 200; i++) {
+                void *library = dlopen(argv[argc - 1], RTLD_LAZY);
+                *(void **)&run = dlsym(library, "run");
+                sum += run(1);
+                dlclose(library);
+            }
+            over = 1;
+            pthread_join(thread, 0);
+            printf("%d\\n", sum);
+        }""")
+    program = compiled(tmp_path, source, "-ldl", "-lpthread")
+    table = tmp_path / "work.ops"
+    table.write_text("work | n:i | i32[n]\n")
+    done, [trace] = recorded(tmp_path, program, tmp_path / "libplugin.so", ops=table)
+    assert (done.returncode, done.stdout) == (0, "200\n")
+    assert {op[0] for op in operators(trace)} == {"work"}
+
+
 def test_a_million_calls_answer_as_without(tmp_path):
     """Of little work, counted; of more, recorded; those of a callback on the library's own thread, and of a library that
     comes late, too."""

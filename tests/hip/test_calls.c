@@ -4,8 +4,9 @@
  */
 #include "vadds.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
+
+#include "../unit/crafted_module.h"
 
 /* By functions whose arguments hipboard does not read. */
 static void work_of_any_call_is_that_calls(void **state)
@@ -368,6 +369,28 @@ static void launches_by_an_early_address_are_seen_or_said_to_be_missing(void **s
     HIP_OK(hipFree(data));
 }
 
+/* Another thread's: the loader shows and counts it before it comes to its imports. */
+static void a_library_that_is_just_being_loaded_is_looked_at_again(void **state)
+{
+    (void)state;
+    crafted_begin();
+    void **word = crafted_import(0, "hipModuleLaunchKernel", true, STB_GLOBAL);
+    hb_profiler *prof = capture_start(0);
+    assert_ptr_equal(*word, CRAFTED_UNRELOCATED);
+    memcpy(word, &early_launch, sizeof *word);
+    assert_int_equal(hb_profiler_step(prof), HB_OK);
+    launch_stream = NULL;
+    launched = 0;
+    by_address(*word, get_kernel(modules[0], "nop"));
+    HIP_OK(hipDeviceSynchronize());
+    cJSON *trace = capture_stop(prof);
+    crafted_end();
+    assert_int_equal(count_events(trace, "Runtime", "hipModuleLaunchKernel"), 1);
+    assert_int_equal(count_events(trace, "kernel", "nop"), 1);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+}
+
 static void failing_calls_show_their_error(void **state)
 {
     (void)state;
@@ -703,6 +726,7 @@ int main(void)
         cmocka_unit_test(a_kernel_in_the_place_of_an_unloaded_librarys_has_its_own_name),
         cmocka_unit_test(launches_by_threads_show_blocks),
         cmocka_unit_test(launches_by_an_early_address_are_seen_or_said_to_be_missing),
+        cmocka_unit_test(a_library_that_is_just_being_loaded_is_looked_at_again),
         cmocka_unit_test(failing_calls_show_their_error),
         cmocka_unit_test(copies_show_their_kind),
         cmocka_unit_test(copies_are_work_of_their_direction),

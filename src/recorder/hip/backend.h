@@ -39,8 +39,9 @@ typedef struct hb_device_backend {
     int32_t (*node_of)(int device);
     /** Of what it stands on: "1.0.0". */
     const char *(*version)(void);
-    /** Libraries were loaded since attach(). */
-    void (*look)(void);
+    /** After attach(), and when libraries were loaded since; false: one is just being loaded, and
+     * has to be looked at again. */
+    bool (*look)(void);
 } hb_device_backend;
 
 /** rocprofiler-sdk, which HIP of ROCm 6.2 and later reports to. */

@@ -116,15 +116,28 @@ static bool has_news(void)
     return now[0] != adds;
 }
 
+/* What another thread is just loading is news the next time, too. */
+static void look_again_unless(bool whole)
+{
+    if (!whole) state.adds = 0;
+}
+
+static void look_at_callers(void)
+{
+    if (state.backend && state.backend->look) look_again_unless(state.backend->look());
+}
+
 /* The runtime may come later, by dlopen(). */
 static void find(void)
 {
     state.finding = true;
     state.found = hb_hip_find(&state.hip);
-    if (state.found)
+    if (state.found) {
         attach();
-    else
-        hb_lookups_interpose();
+        look_at_callers();
+    } else {
+        look_again_unless(hb_lookups_interpose());
+    }
     state.finding = false;
     if (!state.found) return;
     if (!state.backend || !state.backend->look) hb_lookups_watch(HB_LOOKUPS_HIP, NULL);
@@ -136,8 +149,8 @@ static void look(void)
     bool news = has_news();
     if (!state.found && (news || state.prepared))
         find();
-    else if (news && state.backend && state.backend->look)
-        state.backend->look();
+    else if (news)
+        look_at_callers();
 }
 
 /* Under lock, outside of sessions. A runtime that is loaded by dlopen() is attached to at once: its
@@ -147,7 +160,7 @@ static void look_ahead(void)
     hb_hip hip;
     if (state.found || state.prepared || !has_news()) return;
     if (!hb_hip_find(&hip))
-        hb_lookups_interpose();
+        look_again_unless(hb_lookups_interpose());
     else if (state.watching)
         find();
     else

@@ -286,10 +286,10 @@ bool hb_interpose_possible(const hb_hip *hip, hb_buf *why)
     return false;
 }
 
-void hb_interpose_look(void)
+bool hb_interpose_look(void)
 {
-    hb_imports_replace(replacement, NULL, self.targets[0].real, &self.foreign);
-    hb_lookups_interpose();
+    bool whole = hb_imports_replace(replacement, NULL, self.targets[0].real, &self.foreign);
+    return hb_lookups_interpose() && whole;
 }
 
 bool hb_interpose_attach(const hb_hip *hip, const hb_around_call *around, hb_buf *why)
@@ -298,7 +298,6 @@ bool hb_interpose_attach(const hb_hip *hip, const hb_around_call *around, hb_buf
     self.around = *around;
     if (!list_functions(why)) return false;
     hb_lookups_substitute(HB_LOOKUPS_HIP, may_stand_in, substitute);
-    hb_interpose_look();
     set_enabled(false);
     return true;
 }

@@ -19,14 +19,14 @@ typedef struct hb_around_call {
 /** Whether the processor's calling convention is known; `why` else. */
 bool hb_interpose_possible(const hb_hip *hip, hb_buf *why);
 
-/** Once; `around` is kept. From now on functions are interposed, but nothing is recorded. */
+/** Once, then hb_interpose_look(); `around` is kept. Nothing is recorded yet. */
 bool hb_interpose_attach(const hb_hip *hip, const hb_around_call *around, hb_buf *why);
 
 /** Records calls, or no more. */
 void hb_interpose_enable(bool on);
 
-/** Modules were loaded since: interposes there, too. */
-void hb_interpose_look(void);
+/** Interposes in the modules that are loaded now; false: in one that is being loaded not yet. */
+bool hb_interpose_look(void);
 
 /** In a forked child. */
 void hb_interpose_after_fork(void);

@@ -71,10 +71,10 @@ static void *replacement(const hb_import *import, void **real)
     return address;
 }
 
-void hb_lookups_interpose(void)
+bool hb_lookups_interpose(void)
 {
     unsigned foreign;
-    hb_imports_replace(replacement, NULL, NULL, &foreign);
+    return hb_imports_replace(replacement, NULL, NULL, &foreign);
 }
 
 void hb_lookups_watch(enum hb_lookups_of room, void (*fn)(void))

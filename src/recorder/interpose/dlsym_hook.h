@@ -8,8 +8,9 @@
 
 #include "base/base.h"
 
-/** Stands in for dlsym() in all modules that are loaded now; may be repeated. */
-void hb_lookups_interpose(void);
+/** Stands in for dlsym() in all modules that are loaded now; may be repeated, and has to be when
+ * false, as hb_imports_replace(). */
+bool hb_lookups_interpose(void);
 
 /** Rooms that stand there, each for names of its own. */
 enum hb_lookups_of { HB_LOOKUPS_HIP, HB_LOOKUPS_OPERATORS, HB_LOOKUPS_ROOMS };

@@ -3,7 +3,9 @@
  * An import is a word in the module's data that the loader fills in, as a relocation tells it. The
  * words may lie in pages that the loader has made read-only since ("RELRO"): such a page is made
  * writable for the moment. Pages of a module that is being loaded right now by another thread are
- * still writable, and stay so: the loader is not done with them.
+ * still writable, and stay so: the loader is not done with them. It shows a module, and counts it,
+ * before it comes to its imports: those hold what the file has, and to what is put there it may add
+ * the base.
  */
 #include "interpose/got_patch.h"
 
@@ -40,7 +42,9 @@ typedef struct request {
     hb_import_fn replacement;
     hb_module_fn wanted;
     uintptr_t except;
+    uintptr_t low, low_end; /* a program that lies where it was linked to */
     unsigned foreign;
+    bool unfinished;
 } request;
 
 /* ---- what a module has ---- */
@@ -140,6 +144,15 @@ static bool is_in(const module *m, uintptr_t address)
     return m->begin <= address && address < m->end;
 }
 
+/* The file has nothing there, or for a call, where in the module the loader is to be called. */
+static bool is_as_in_file(const request *q, const module *m, const ElfW(Rela) * r, uintptr_t now)
+{
+    const ElfW(Sym) *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
+    if (!now) return ELF64_ST_BIND(symbol->st_info) != STB_WEAK; /* that may be missing, and is */
+    bool of_program = q->low <= now && now < q->low_end;
+    return ELF64_R_TYPE(r->r_info) == R_CALL && m->base && is_in(m, m->base + now) && !of_program;
+}
+
 static void replace(request *q, module *m, const ElfW(Rela) * r)
 {
     uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info);
@@ -149,14 +162,31 @@ static void replace(request *q, module *m, const ElfW(Rela) * r)
     uintptr_t at = m->base + r->r_offset;
     void *now = __atomic_load_n((void **)at, __ATOMIC_ACQUIRE);
     bool stub = type == R_CALL && is_in(m, (uintptr_t)now);
-    if (!now) return; /* a function that may be missing, and is */
-    hb_import import = {m->strings + symbol->st_name, m->path, m->base, stub ? NULL : now};
+    bool unready = !stub && is_as_in_file(q, m, r, (uintptr_t)now);
+    if (!now && !unready) return;
+    hb_import import = {.name = m->strings + symbol->st_name,
+                        .module = m->path,
+                        .base = m->base,
+                        .now = stub || unready ? NULL : now,
+                        .unready = unready};
     void *real = NULL, *other = q->replacement(&import, &real);
     if (!other) return;
-    if (now == real || stub)
+    if (unready)
+        q->unfinished = true;
+    else if (now == real || stub)
         write_word(m, at, other);
     else if (now != other && type == R_CALL)
         q->foreign++;
+}
+
+static void note_program(request *q, const struct dl_phdr_info *info)
+{
+    module m = {0};
+    const ElfW(Dyn) * d;
+    if (info->dlpi_addr != 0) return;
+    find_segments(&m, info, &d);
+    q->low = m.begin;
+    q->low_end = m.end;
 }
 
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
@@ -164,6 +194,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     request *q = arg;
     module m;
     (void)size;
+    note_program(q, info);
     if (q->wanted && !q->wanted(info->dlpi_addr, info->dlpi_name ? info->dlpi_name : "")) return 0;
     if (!read_module(&m, info)) return 0;
     if (is_in(&m, q->except) || is_in(&m, (uintptr_t)&hb_imports_replace)) return 0;
@@ -174,10 +205,11 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-void hb_imports_replace(hb_import_fn replacement, hb_module_fn wanted, const void *except,
+bool hb_imports_replace(hb_import_fn replacement, hb_module_fn wanted, const void *except,
                         unsigned *foreign)
 {
-    request q = {replacement, wanted, (uintptr_t)except, 0};
+    request q = {.replacement = replacement, .wanted = wanted, .except = (uintptr_t)except};
     dl_iterate_phdr(visit, &q);
     *foreign = q.foreign;
+    return !q.unfinished;
 }

@@ -15,6 +15,7 @@ typedef struct hb_import {
     const char *module; /* its path; "" of the program */
     uintptr_t base;     /* where it was loaded */
     void *now;          /* what is called now; NULL: the loader will find it at the first call */
+    bool unready;       /* the loader has not come to it yet: nothing is put there this time */
 } hb_import;
 
 /** The address to be called in place of what is imported, whose own is given back in `real`; NULL:
@@ -30,8 +31,9 @@ bool hb_imports_known(void);
 /** Asks `replacement` for each imported function of each module that is `wanted` (NULL: all), but
  * for the module of `except` (any address in it; may be NULL) and hipboard's own. Imports that hold
  * neither `real` nor the loader's stub are left alone, since somebody else has interposed them:
- * they are counted. May be repeated when modules were loaded since. */
-void hb_imports_replace(hb_import_fn replacement, hb_module_fn wanted, const void *except,
+ * they are counted. May be repeated when modules were loaded since, and has to be when false: what
+ * is to be replaced is in a module that another thread is just loading. */
+bool hb_imports_replace(hb_import_fn replacement, hb_module_fn wanted, const void *except,
                         unsigned *foreign);
 
 #endif

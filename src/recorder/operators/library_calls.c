@@ -187,11 +187,23 @@ static place *place_of(const hb_op_entry *row, uintptr_t base, const void *now)
     return NULL;
 }
 
+/* Of a module that another thread is just loading the imports can't be noted yet. */
+static void leave_for_later(uintptr_t base)
+{
+    uint32_t i = 0;
+    while (i < self.fresh.count && self.fresh.items[i] != base)
+        i++;
+    if (i < self.fresh.count) self.fresh.items[i] = self.fresh.items[--self.fresh.count];
+    self.adds = 0; /* is news the next time, too */
+}
+
 static void *note_place(const hb_import *import, void **real)
 {
     const hb_op_entry *row = hb_op_table_find(table_now(), import->name);
     (void)real;
-    if (!row || hb_trampoline_is(import->now) || place_of(row, import->base, import->now))
+    if (row && import->unready) leave_for_later(import->base);
+    if (!row || import->unready || hb_trampoline_is(import->now) ||
+        place_of(row, import->base, import->now))
         return NULL;
     char *module = strdup(import->module);
     if (module)
@@ -240,7 +252,7 @@ static void look(void)
         decide(&self.places.items[i]);
     if (self.places.count) hb_imports_replace(put_in_place, is_fresh, NULL, &foreign);
     end_round();
-    hb_lookups_interpose();
+    if (!hb_lookups_interpose()) self.adds = 0;
 }
 
 static int count_libraries(struct dl_phdr_info *info, size_t size, void *arg)
