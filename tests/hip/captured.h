@@ -8,6 +8,8 @@
 #include "hip_test.h"
 
 #include <cjson/cJSON.h>
+#include <dirent.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include <hipboard/hipboard.h>
@@ -48,6 +50,28 @@ static inline cJSON *read_json(const char *path)
     assert_non_null(json);
     free(text);
     return json;
+}
+
+/* The n-th of a directory, oldest first; NULL: there are fewer. */
+static inline cJSON *nth_trace(const char *dir, int n)
+{
+    struct dirent **names;
+    int count = scandir(dir, &names, NULL, alphasort), found = 0;
+    char path[PATH_MAX] = "";
+    for (int i = 0; i < count; i++) {
+        if (strstr(names[i]->d_name, ".pt.trace.json") && found++ == n)
+            snprintf(path, sizeof path, "%s/%s", dir, names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+    return *path ? read_json(path) : NULL;
+}
+
+static inline void remove_all(const char *dir)
+{
+    char command[PATH_MAX + 16];
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    assert_int_equal(system(command), 0);
 }
 
 /* In the last cycle. */

@@ -2,8 +2,6 @@
  *
  * What a flight recorder keeps of HIP: it is there when it is written, while it goes on.
  */
-#include <dirent.h>
-#include <limits.h>
 #include <stdatomic.h>
 
 #include "simhsa.h"
@@ -35,21 +33,6 @@ static void launch_and_wait(void)
     HIP_OK(hipDeviceSynchronize());
 }
 
-/* The n-th of those that are written; NULL: there are fewer. */
-static cJSON *nth_trace(int n)
-{
-    struct dirent **names;
-    int count = scandir(dir, &names, NULL, alphasort), found = 0;
-    char path[PATH_MAX] = "";
-    for (int i = 0; i < count; i++) {
-        if (strstr(names[i]->d_name, ".pt.trace.json") && found++ == n)
-            snprintf(path, sizeof path, "%s/%s", dir, names[i]->d_name);
-        free(names[i]);
-    }
-    free(names);
-    return *path ? read_json(path) : NULL;
-}
-
 static int make_dir(void **state)
 {
     (void)state;
@@ -60,9 +43,8 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
     (void)state;
-    char command[100];
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command);
+    remove_all(dir);
+    return 0;
 }
 
 static void check_trace(const cJSON *trace, int kernels)
@@ -83,14 +65,14 @@ static void a_call_that_fails_has_it_written(void **state)
     launch_and_wait();
     assert_int_equal(hipMemset(NULL, 0, 4096), hipErrorInvalidValue);
     assert_int_equal(hb_profiler_flush(prof), HB_OK);
-    cJSON *trace = nth_trace(0);
+    cJSON *trace = nth_trace(dir, 0);
     check_trace(trace, 1);
     assert_true(metadata_says(trace, "hipboard_reason", "hipMemset failed with error 1"));
     cJSON_Delete(trace);
     launch_and_wait(); /* it goes on */
     assert_int_equal(hb_profiler_dump(prof, "again"), HB_OK);
     assert_int_equal(hb_profiler_flush(prof), HB_OK);
-    trace = nth_trace(1);
+    trace = nth_trace(dir, 1);
     check_trace(trace, 2);
     assert_true(metadata_says(trace, "hipboard_reason", "again"));
     cJSON_Delete(trace);
@@ -110,7 +92,7 @@ static void what_is_sampled_says_so(void **state)
     HIP_OK(hipDeviceSynchronize());
     assert_int_equal(hb_profiler_dump(prof, "now"), HB_OK);
     assert_int_equal(hb_profiler_flush(prof), HB_OK);
-    cJSON *trace = nth_trace(0);
+    cJSON *trace = nth_trace(dir, 0);
     assert_non_null(trace);
     bool sampled = number_of(trace, "hipboard_kernel_sampling") == 4;
     assert_int_equal(sampled, count_events(trace, "kernel", "vadd") == 2);
@@ -141,7 +123,7 @@ static void not_ready_is_no_failure(void **state)
     HIP_OK(hipDeviceSynchronize());
     assert_int_equal(answer, hipErrorNotReady);
     assert_int_equal(hb_profiler_flush(prof), HB_OK);
-    assert_null(nth_trace(0));
+    assert_null(nth_trace(dir, 0));
     hb_profiler_destroy(prof);
 }
 
@@ -172,7 +154,7 @@ static void every_call_shows_where_it_was_made(void **state)
     }
     assert_int_equal(hb_profiler_dump(prof, "now"), HB_OK);
     assert_int_equal(hb_profiler_flush(prof), HB_OK);
-    cJSON *trace = nth_trace(0);
+    cJSON *trace = nth_trace(dir, 0);
     assert_int_equal(count_events(trace, "cpu_op", "hipSetDevice"), KEPT);
     for (int i = 0; i < KEPT; i++)
         assert_true(was_made_in(nth_event(trace, "cpu_op", "hipSetDevice", i), "made_here"));

@@ -6,8 +6,6 @@
 #include "simhsa.h"
 #include "vadds.h"
 
-#include <dirent.h>
-#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -45,21 +43,6 @@ static bool steps_wait(void)
     return version >= 60000000 || !is_hooked();
 }
 
-/* The cycles' traces, oldest first. */
-static cJSON *trace_of(const char *dir, int cycle)
-{
-    struct dirent **names;
-    int n = scandir(dir, &names, NULL, alphasort), found = 0;
-    char path[PATH_MAX] = "";
-    for (int i = 0; i < n; i++) {
-        if (strstr(names[i]->d_name, ".pt.trace.json") && found++ == cycle)
-            snprintf(path, sizeof path, "%s/%s", dir, names[i]->d_name);
-        free(names[i]);
-    }
-    free(names);
-    return *path ? read_json(path) : NULL;
-}
-
 static hb_profiler *start_cycles(const char *dir)
 {
     hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
@@ -70,13 +53,6 @@ static hb_profiler *start_cycles(const char *dir)
     assert_non_null(prof);
     assert_int_equal(hb_profiler_start(prof), HB_OK);
     return prof;
-}
-
-static void remove_all(const char *dir)
-{
-    char command[PATH_MAX + 16];
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    assert_int_equal(system(command), 0);
 }
 
 /* Cycle i launches i + 1 kernels, in a grid of i + 1 blocks. */
@@ -98,7 +74,7 @@ static void a_step_returns_while_kernels_run(void **state)
     assert_int_equal(hb_profiler_stop(prof), HB_OK);
     hb_profiler_destroy(prof);
     for (int i = 0; i < CYCLES; i++) {
-        cJSON *trace = trace_of(dir, i);
+        cJSON *trace = nth_trace(dir, i);
         assert_non_null(trace);
         assert_int_equal(count_events(trace, "kernel", "vadd"), i + 1);
         for (int k = 0; k <= i; k++) {
@@ -231,7 +207,7 @@ static void a_step_makes_no_file_call(void **state)
     assert_int_equal(hb_profiler_stop(prof), HB_OK);
     hb_profiler_destroy(prof);
     for (int i = 0; i < STEPS; i++) {
-        cJSON *trace = trace_of(dir, i);
+        cJSON *trace = nth_trace(dir, i);
         assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
         cJSON_Delete(trace);
     }
@@ -325,7 +301,7 @@ static void a_kernel_that_was_given_up_comes_into_no_other_session(void **state)
     assert_int_equal(hb_profiler_stop(prof), HB_OK);
     hb_profiler_destroy(prof);
     for (int i = 0; i < 2; i++) {
-        cJSON *trace = trace_of(dir, i);
+        cJSON *trace = nth_trace(dir, i);
         assert_non_null(trace);
         assert_int_equal(count_events(trace, "kernel", "scale"), 0);
         assert_int_equal(count_events(trace, "kernel", "vadd"), i == 0);

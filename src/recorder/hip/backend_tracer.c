@@ -49,6 +49,16 @@ static hb_frame *frame_of(uint32_t cid, const hb_hip_api_head *head)
     return frame;
 }
 
+/* A session begins to ask for reports a moment after its calls are heard, if an earlier one awaits
+ * its own: work of that moment is not reported, nor waited for. */
+static void leave_if_unwanted(hb_frame *frame)
+{
+    if (atomic_load_explicit(&wanted, memory_order_relaxed)) return;
+    if (frame->counted) hb_uncount(frame->counted);
+    frame->counted = NULL;
+    frame->is.untimed = frame->is.unsure = true;
+}
+
 /* 7.2 reports the work of a stream on a thread of its own, and looks at the stream then, even if it
  * was destroyed meanwhile: programs that somebody listens to crash. So what was promised is waited
  * for, while it comes. */
@@ -73,6 +83,7 @@ static __attribute__((noinline)) void on_enter(uint32_t cid, void *data)
     hb_hip_api_head *head = data;
     hb_frame *frame = frame_of(cid, head);
     if (!frame) return;
+    leave_if_unwanted(frame); /* it began the short way */
     bool destroys = frame->call->kind == HB_CALL_DESTROY_STREAMS;
     if (destroys && atomic_load_explicit(&promises, memory_order_relaxed)) await_reports();
     hb_call_begin(frame, (const char *)(head + 1));
@@ -184,6 +195,7 @@ static __attribute__((noinline)) int on_other_call(uint32_t cid, char *data, con
 {
     hb_frame *frame = hb_calls_push_work(cid, stack);
     if (!frame) return on_unrecorded_call(cid, data);
+    leave_if_unwanted(frame);
     return call_back(data, frame->correlation, on_enter, on_exit_call);
 }
 
@@ -319,7 +331,6 @@ static bool is_taken(const char *consequence)
 static void start(void)
 {
     hb_hook_activities_start();
-    hb_calls_begin_with(hb_calls_last_id() + 1);
     if (is_taken("nothing of HIP is recorded meanwhile")) return;
     atomic_store(&wanted, true);
     register_tracer(on_trace);

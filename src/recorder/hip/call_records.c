@@ -331,7 +331,7 @@ static void note_graph_run(hb_calls *c, const hb_frame *f, const char *args)
 {
     uint64_t exec = hb_arg_word(args, f->call->ptr);
     bool all = atomic_load_explicit(&hb_calls_sampling, memory_order_relaxed) <= 1;
-    if (all && !atomic_load_explicit(&c->capturing, memory_order_relaxed))
+    if (all && !f->is.untimed && !atomic_load_explicit(&c->capturing, memory_order_relaxed))
         hb_graph_made(hb_graphs_kernels(exec));
     put_graph(f, HB_GRAPH_RUN, 0, exec);
 }

@@ -387,12 +387,15 @@ void hb_call_made_no_more(hb_frame *f)
 static __thread uint64_t late_work;
 static __thread bool of_nobody; /* of one that has ended, and waits no more */
 
-/* The present session's, where ids tell it; else 0. Set before anything of it is recorded. */
+/* The present session's, where ids tell it; else 0. Set before it begins: threads take its ids as
+ * soon as it does. */
 static _Atomic uint64_t first_work;
 
-void hb_calls_begin_with(uint64_t work)
+uint64_t hb_calls_end_session(void)
 {
-    atomic_store(&first_work, work);
+    uint64_t next = hb_calls_last_id() + 1;
+    if (hb_calls_runtime.source.by_correlation) atomic_store(&first_work, next);
+    return next;
 }
 
 static void report(const hb_record_work *work, enum hb_record_type type, size_t bytes)

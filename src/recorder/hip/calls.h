@@ -30,7 +30,7 @@ typedef struct hb_frame {
         bool placed;     /* its record is */
         bool unsure;     /* whether it makes any work */
         bool promised;   /* records of its work, beyond a launch's one */
-        bool untimed;    /* a launch whose kernel's times are not asked for */
+        bool untimed;    /* times of its work are not asked for */
         bool work_asked; /* for back-ends that need it, as the next: work of it was made */
         bool per_thread; /* the function means the thread's own stream by none */
         bool no_timing;  /* times of its work would be asked for, and can't be */
@@ -202,9 +202,10 @@ hb_call_counts hb_calls_count(void);
 /** No call has a higher id up to now, those of sessions to come have. */
 uint64_t hb_calls_last_id(void);
 
-/** A session begins, whose work has this id or higher ones; what is reported of lower ones is an
- * earlier session's, or nobody's. */
-void hb_calls_begin_with(uint64_t work);
+/** A session has ended: gives the lowest id that calls of the next one may have. Where work is
+ * reported under these, what comes of lower ones from now on is an earlier session's, or nobody's.
+ */
+uint64_t hb_calls_end_session(void);
 
 /** Those that work was made on, hb_busy_streams_forget(): a thread's next work tells its stream
  * again. */

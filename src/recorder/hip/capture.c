@@ -233,12 +233,12 @@ void hb_device_start(bool asked_for, uint32_t kernel_sampling)
 {
     hb_bare_lock_take(&state.lock);
     atomic_store(&hb_calls_sampling, kernel_sampling);
-    hb_launches_go_quickly(true);
     state.recording = true;
     state.asked_for = asked_for;
     hb_diagnostics_clear();
     state.at_start = hb_calls_count();
     state.lost_at_start = lost_reports();
+    hb_launches_go_quickly(true); /* these are counted and reported from now on */
     hb_kernels_outdate();
     hb_pools_forget();
     hb_graphs_begin();
@@ -562,7 +562,7 @@ static void stop(void)
     if (!state.recording) return;
     state.recording = false;
     finish();
-    state.first_work = hb_calls_last_id() + 1;
+    state.first_work = hb_calls_end_session();
     hb_diagnostics_put();
 }
 
