@@ -190,10 +190,6 @@ inline scope record_function(hb_site *site) noexcept
 
 /** A typed value of a scope: arg("bytes", n), arg("path", path). Texts are read while the scope is
  * begun. */
-inline hb_arg arg(const char *key, bool value) noexcept
-{
-    return hb_arg_bool(key, value);
-}
 inline hb_arg arg(const char *key, const char *value) noexcept
 {
     return hb_arg_string(key, value);
@@ -202,10 +198,16 @@ inline hb_arg arg(const char *key, const std::string &value) noexcept
 {
     return hb_arg_string(key, value.c_str());
 }
-template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
+/** Numbers, bool and enums, as the numbers that they are; what only converts to one is none. */
+template <class Number,
+          class = std::enable_if_t<std::is_arithmetic_v<Number> || std::is_enum_v<Number>>>
 hb_arg arg(const char *key, Number value) noexcept
 {
-    if constexpr (std::is_floating_point_v<Number>)
+    if constexpr (std::is_enum_v<Number>)
+        return arg(key, static_cast<std::underlying_type_t<Number>>(value));
+    else if constexpr (std::is_same_v<Number, bool>)
+        return hb_arg_bool(key, value);
+    else if constexpr (std::is_floating_point_v<Number>)
         return hb_arg_double(key, static_cast<double>(value));
     else if constexpr (std::is_unsigned_v<Number>)
         return hb_arg_uint(key, value);

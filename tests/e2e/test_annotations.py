@@ -124,7 +124,7 @@ def test_a_cxx_program_says_it_in_its_own_words(prefix, tmp_path, compiler, stan
     events = load(tmp_path / "trace.json")["traceEvents"]
     [read] = [event for event in events if event.get("cat") == "io"]
     own = {"bytes": 4096, "ratio": 0.25, "cached": True, "path": "a b", "kind": "npz",
-           "offset": -7, "most": 2**64 - 1}
+           "offset": -7, "most": 2**64 - 1, "way": 7, "level": 200}
     assert own.items() <= read["args"].items()
     [plain] = [event for event in events if event["name"] == "plain"]
     assert plain["cat"] == "user_annotation" and plain["args"]["rows"] == 2

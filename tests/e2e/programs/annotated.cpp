@@ -9,6 +9,9 @@
 
 using hipboard::arg;
 
+enum way { FORWARD = 3, BACKWARD = 7 };
+enum class level : unsigned char { high = 200 };
+
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
@@ -20,7 +23,8 @@ int main(int argc, char **argv)
         auto read = hipboard::record_function(
             "read",
             {arg("bytes", bytes), arg("ratio", 0.25F), arg("cached", true), arg("path", path),
-             arg("kind", "npz"), arg("offset", std::int16_t{-7}), arg("most", UINT64_MAX)},
+             arg("kind", "npz"), arg("offset", std::int16_t{-7}), arg("most", UINT64_MAX),
+             arg("way", BACKWARD), arg("level", level::high)},
             "io");
         hb_flow("batch", 7, HB_FLOW_BEGIN);
     }
