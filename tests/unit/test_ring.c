@@ -728,6 +728,134 @@ static void nothing_is_lost_while_it_is_written(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* ---- a dump that takes long ---- */
+
+static atomic_bool writing_waits;
+
+hb_result __real_hb_write_trace_new(hb_source *source, char *path, const hb_write_options *options,
+                                    hb_write_stats *stats);
+hb_result __wrap_hb_write_trace_new(hb_source *source, char *path, const hb_write_options *options,
+                                    hb_write_stats *stats);
+
+hb_result __wrap_hb_write_trace_new(hb_source *source, char *path, const hb_write_options *options,
+                                    hb_write_stats *stats)
+{
+    while (atomic_load(&writing_waits))
+        nap();
+    return __real_hb_write_trace_new(source, path, options, stats);
+}
+
+/* The control thread has looked for what is too old. */
+static void look_for_what_is_old(hb_profiler *prof)
+{
+    hb_arbitration_lock(prof);
+    prof->ring.drop_at = 0;
+    hb_arbitration_unlock(prof);
+    hb_control_wake(prof);
+    for (bool looked = false; !looked; nap()) {
+        hb_arbitration_lock(prof);
+        looked = prof->ring.drop_at != 0;
+        hb_arbitration_unlock(prof);
+    }
+}
+
+/* Also where the test has failed. */
+static int write_and_remove_dir(void **state)
+{
+    atomic_store(&writing_waits, false);
+    return remove_dir(state);
+}
+
+#define SLOWLY(name) cmocka_unit_test_setup_teardown(name, make_dir, write_and_remove_dir)
+
+/* However many steps go by meanwhile. They are as old as others afterwards. */
+static void a_dump_that_is_written_slowly_keeps_its_window(void **state)
+{
+    (void)state;
+    enum { KEPT = 3, AGO = 20, LATER = 40, SCOPES = 10000 }; /* some chunks a step */
+    char path[700], name[32];
+    hb_profiler_options o = ring();
+    o.ring_steps = KEPT;
+    o.spool_dir = dir;
+    hb_profiler *prof = start(&o);
+    for (int i = 0; i < AGO; i++)
+        step(prof, i, SCOPES);
+    atomic_store(&writing_waits, true);
+    assert_int_equal(hb_profiler_dump(prof, "slow"), HB_OK);
+    while (!hb_ring_is_read(prof))
+        nap();
+    uint64_t before = kept_bytes(prof);
+    for (int i = AGO; i < LATER; i++) {
+        step(prof, i, SCOPES);
+        look_for_what_is_old(prof);
+    }
+    assert_in_range(kept_bytes(prof), before + 1, UINT64_MAX);
+    atomic_store(&writing_waits, false);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    char *text = trace_besides(path, sizeof path, NULL);
+    for (int i = AGO - KEPT; i < AGO; i++) {
+        snprintf(name, sizeof name, "\"in %d\"", i);
+        assert_true(has_step(text, i));
+        assert_int_equal(count_of(text, name), SCOPES);
+    }
+    assert_false(has_step(text, AGO + 1));
+    assert_null(strstr(text, "hipboard_lost"));
+    free(text);
+    uint64_t after = kept_bytes(prof);
+    look_for_what_is_old(prof);
+    assert_in_range(kept_bytes(prof), 0, after - 1);
+    hb_profiler_destroy(prof);
+}
+
+/* What comes then has what is left of the room; beyond it is lost, and counted. */
+static void a_dump_that_is_written_slowly_takes_no_more_than_there_is(void **state)
+{
+    (void)state;
+    enum { MOST = 4 << 20, KEPT = 3, AGO = 10, SCOPES = 10000 };
+    char first[700], second[700], name[32];
+    hb_profiler_options o = ring();
+    o.ring_steps = KEPT;
+    o.max_record_bytes = MOST;
+    o.spool_dir = dir;
+    hb_profiler *prof = start(&o);
+    for (int i = 0; i < AGO; i++) {
+        step(prof, i, SCOPES);
+        while (!has_room_to_record(prof))
+            nap();
+    }
+    atomic_store(&writing_waits, true);
+    assert_int_equal(hb_profiler_dump(prof, "slow"), HB_OK);
+    while (!hb_ring_is_read(prof))
+        nap();
+    blkcnt_t before = spool_file().st_blocks; /* with the names of all tests before */
+    int number = AGO;
+    while (lost_of(prof->session) == 0 || kept_bytes(prof) < MOST / 8 * 5) {
+        step(prof, number++, SCOPES);
+        nap();
+    }
+    look_for_what_is_old(prof);
+    assert_in_range(kept_bytes(prof), MOST / 8 * 5, MOST);
+    assert_in_range(spool_file().st_blocks, before, before + MOST / 512);
+    atomic_store(&writing_waits, false);
+    assert_int_equal(hb_profiler_flush(prof), HB_OK);
+    char *text = trace_besides(first, sizeof first, NULL);
+    assert_true(has_step(text, AGO - KEPT));
+    assert_null(strstr(text, "hipboard_lost"));
+    free(text);
+    uint64_t lost;
+    do { /* until there is room again */
+        nap();
+        lost = lost_of(prof->session);
+        step(prof, number++, SCOPES);
+    } while (lost_of(prof->session) != lost);
+    dump(prof, "later");
+    text = trace_besides(second, sizeof second, first);
+    snprintf(name, sizeof name, "\"in %d\"", number - 1);
+    assert_int_equal(count_of(text, name), SCOPES);
+    free(text);
+    hb_profiler_destroy(prof);
+}
+
 /* What is recorded while a trace is looked through would make the next one longer, without end
  * where that takes long. */
 static atomic_bool resting;
@@ -978,6 +1106,8 @@ int main(void)
         IN_DIR(marks_of_a_long_ring_lie_ever_farther_apart),
         IN_DIR(threads_that_are_gone_are_forgotten),
         IN_DIR(nothing_is_lost_while_it_is_written),
+        SLOWLY(a_dump_that_is_written_slowly_keeps_its_window),
+        SLOWLY(a_dump_that_is_written_slowly_takes_no_more_than_there_is),
         IN_DIR(dumps_and_threads_do_not_disturb_each_other),
         IN_DIR(answers_that_come_together_are_all_given),
         IN_DIR(a_ring_that_cannot_be_is_refused),

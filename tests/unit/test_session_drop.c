@@ -335,6 +335,32 @@ static void what_is_read_or_ends_makes_no_room(void **state)
     assert_int_equal(records->threads.items[0].parts.count, HALF / 8 * 7);
 }
 
+/* Nor by its age or its bytes: what a snapshot lists is looked for where it was. */
+static void while_it_is_read_nothing_is_dropped(void **state)
+{
+    (void)state;
+    now = 1 << 20;
+    add(1, 90, 99, 10);
+    add(1, 100, 500, 20);
+    add(2, 90, 99, 40);
+    records->snapshots = 2;
+    for (; records->snapshots; records->snapshots--) {
+        drop(100, UINT64_MAX);
+        drop(400, 0);
+        LEFT(1, 0, 1);
+        LEFT(2, 0);
+        assert_bytes(10 + 20 + 40);
+        assert_int_equal(spool.unneeded.size, 0);
+        assert_int_equal(session.kept_from, 0);
+        assert_int_equal(records->kept_from, 0);
+        assert_ptr_equal(hb_session_kept(&session), &session.start);
+    }
+    drop(100, UINT64_MAX);
+    LEFT(1, 1);
+    assert_bytes(20);
+    assert_int_equal(session.kept_from, 100);
+}
+
 #define OF_SPOOL(name) cmocka_unit_test_setup_teardown(name, make, unmake)
 
 int main(void)
@@ -351,6 +377,7 @@ int main(void)
         OF_SPOOL(a_sixteenth_goes_when_half_of_the_room_is_taken),
         OF_SPOOL(no_more_goes_than_a_session_has),
         OF_SPOOL(what_is_read_or_ends_makes_no_room),
+        OF_SPOOL(while_it_is_read_nothing_is_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

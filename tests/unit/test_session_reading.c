@@ -164,6 +164,25 @@ static void a_part_that_is_gone_is_not_read(void **state)
     assert_int_equal(atomic_load(&spool->unread), 0); /* nor was it sought in the file */
 }
 
+/* Nobody may have dropped it while it is read. */
+static void a_part_that_is_gone_from_where_it_was_written_is_counted(void **state)
+{
+    (void)state;
+    record_scalars(7);
+    hb_session_end(session);
+    hb_part seen = *only_part(spool, session);
+    seen.sequence = 1;
+    static const uint8_t places[] = {HB_PART_FILE, HB_PART_MEMORY};
+    for (uint64_t i = 0; i < HB_ARRAY_LEN(places); i++) {
+        seen.place = places[i];
+        atomic_store(&spool->read_error, ENOSPC); /* of earlier */
+        assert_false(loads(&view, &seen, 7));
+        assert_int_equal(hb_spool_was_read(spool, i), HB_ERROR_IO);
+        assert_non_null(strstr(hb_last_error(), "they are damaged, or cut off"));
+        assert_int_equal(hb_spool_was_read(spool, i + 1), HB_OK);
+    }
+}
+
 /* It was filled on, and then written. */
 static void no_more_is_read_than_was_seen(void **state)
 {
@@ -336,6 +355,7 @@ int main(void)
         IN_SESSION(parts_of_one_thread_are_told_apart),
         IN_SESSION(a_part_is_read_where_it_is_by_now),
         IN_SESSION(a_part_that_is_gone_is_not_read),
+        IN_SESSION(a_part_that_is_gone_from_where_it_was_written_is_counted),
         IN_SESSION(no_more_is_read_than_was_seen),
         IN_SESSION(what_does_not_come_back_is_counted_and_said),
         IN_SESSION(the_spools_file_is_found_again_where_the_program_closed_it),

@@ -335,6 +335,12 @@ static bool present_part(hb_spool *spool, uint32_t session, const hb_thread_reco
     return now != NULL;
 }
 
+static void count_unread(hb_spool *spool, int error)
+{
+    atomic_store(&spool->read_error, error);
+    atomic_fetch_add(&spool->unread, 1);
+}
+
 static bool load_coded(hb_spool *spool, const hb_part *part, char *raw)
 {
     if (part->place == HB_PART_MEMORY) return hb_part_decode(part, part->coded, raw);
@@ -349,9 +355,7 @@ static bool load_coded(hb_spool *spool, const hb_part *part, char *raw)
 
 static void own_has_no_room(const hb_spool_view *view)
 {
-    hb_spool *spool = view->from;
-    atomic_store(&spool->read_error, ENOMEM);
-    atomic_fetch_add(&spool->unread, 1);
+    count_unread(view->from, ENOMEM);
 }
 
 static bool own_load(const hb_spool_view *view, uint32_t session, const hb_thread_records *t,
@@ -365,6 +369,8 @@ static bool own_load(const hb_spool_view *view, uint32_t session, const hb_threa
     if (found && !loaded && part.place == HB_PART_CHUNK)
         found = loaded = load_chunk(spool, session, t, &part, raw);
     hb_lock_give(&spool->lock);
+    /* A ring's chunk may be too old to be written; what was written stays while it is read. */
+    if (!found && seen->place != HB_PART_CHUNK) count_unread(spool, 0);
     if (loaded || !found) return loaded;
     if (part.raw_bytes == seen->raw_bytes) return load_coded(spool, &part, raw);
     if (part.raw_bytes < seen->raw_bytes) return false;

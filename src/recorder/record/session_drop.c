@@ -107,7 +107,8 @@ void hb_session_drop(hb_spool *spool, hb_session *session, uint64_t horizon, uin
 {
     hb_lock_take(&spool->lock);
     hb_records *records = hb_spool_records(spool, session->number);
-    if (records) drop(spool, records, session, tick_that_fits(records, horizon, most_bytes), kept);
+    if (records && !records->snapshots)
+        drop(spool, records, session, tick_that_fits(records, horizon, most_bytes), kept);
     hb_spool_account(spool);
     hb_lock_give(&spool->lock);
     hb_spool_writer_wake(spool);
