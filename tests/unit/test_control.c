@@ -702,6 +702,40 @@ static void one_that_makes_room_can_be_asked_again_afterwards(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* So many times in a row; how often it could be asked, and recorded what it was asked for. */
+static int count_answers(hb_profiler *prof, int rounds, bool is_ring)
+{
+    int answers = 0;
+    for (; answers < rounds; answers++) {
+        if (hb_profiler_start(prof) != HB_OK || hb_profiler_dump(prof, "now") != HB_OK) break;
+        if (!is_ring) step_until_recording(prof);
+        if (hb_profiler_stop(prof) != HB_OK) break;
+    }
+    return answers;
+}
+
+/* At once: the thread of the time before may just have ended. */
+static void one_that_is_started_again_can_be_asked_again(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 200 };
+    for (int is_ring = 0; is_ring < 2; is_ring++) {
+        said_text s;
+        hb_profiler_options o = on_demand();
+        o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", HB_NO_EVENT_FILE);
+        o.on_demand = !is_ring;
+        o.ring_ns = is_ring ? 60 * INT64_C(1000000000) : 0;
+        hb_profiler *prof = hb_profiler_create(&o);
+        assert_non_null(prof);
+        said_begin(&s);
+        int answers = count_answers(prof, ROUNDS, is_ring);
+        hb_profiler_destroy(prof);
+        assert_string_equal(said_end(&s), "");
+        assert_int_equal(answers, ROUNDS);
+        assert_int_equal(list_dir(dir, NULL, NULL, 0), (is_ring + 1) * ROUNDS);
+    }
+}
+
 /* Of who does not wait, and of alarms that nobody has heard yet: the program says it. */
 static void what_did_not_begin_before_the_end_is_said(void **state)
 {
@@ -845,6 +879,111 @@ static void a_request_file_may_have_another_name(void **state)
     assert_int_equal(rename(fresh, path), 0);
     step_until_recording(prof);
     hb_profiler_destroy(prof);
+}
+
+/* ---- a file system that does not answer ---- */
+
+static atomic_bool looks_at_once, look_waits, is_looking;
+
+int64_t __real_hb_control_file_first_look(void);
+int64_t __wrap_hb_control_file_first_look(void);
+bool __real_hb_control_file_look(hb_control_file *f);
+bool __wrap_hb_control_file_look(hb_control_file *f);
+
+int64_t __wrap_hb_control_file_first_look(void)
+{
+    return atomic_load(&looks_at_once) ? 0 : __real_hb_control_file_first_look();
+}
+
+bool __wrap_hb_control_file_look(hb_control_file *f)
+{
+    atomic_store(&is_looking, true);
+    while (atomic_load(&look_waits))
+        nap();
+    bool found = __real_hb_control_file_look(f);
+    atomic_store(&is_looking, false);
+    return found;
+}
+
+static hb_profiler *stopped_amid_a_look(void)
+{
+    hb_profiler_options o = on_demand();
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", HB_NO_EVENT_FILE);
+    atomic_store(&look_waits, true);
+    atomic_store(&looks_at_once, true);
+    hb_profiler *prof = start(&o);
+    while (!atomic_load(&is_looking))
+        nap();
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
+    atomic_store(&looks_at_once, false);
+    return prof;
+}
+
+static void *answer_soon(void *unused)
+{
+    nap();
+    atomic_store(&look_waits, false);
+    return unused;
+}
+
+/* Which is most often the case: it has only been looking when it was to end. False, and nothing was
+ * looked at, where the machine stopped for as long as a start waits. */
+static bool one_that_is_stopped_amid_a_look_is_started(void)
+{
+    enum { WAITS_MS = 100 };
+    said_text s;
+    pthread_t thread;
+    hb_profiler *prof = stopped_amid_a_look();
+    put_request("ACTIVITIES_ITERATIONS=1\n", 0644);
+    int64_t before = hb_clock_ns(CLOCK_MONOTONIC);
+    said_begin(&s);
+    int failed = pthread_create(&thread, NULL, answer_soon, NULL);
+    hb_result result = hb_profiler_start(prof);
+    const char *said = said_end(&s);
+    bool in_time = hb_clock_ns(CLOCK_MONOTONIC) - before < WAITS_MS * 1000000;
+    assert_int_equal(failed, 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(result, HB_OK);
+    if (in_time) assert_string_equal(said, "");
+    for (int i = 0; in_time && i < 20; i++) { /* what was there at its start is no request */
+        nap();
+        assert_int_equal(hb_profiler_step(prof), HB_OK);
+        assert_int_equal(hb_profiler_current_action(prof), HB_ACTION_NONE);
+    }
+    if (in_time) assert_int_equal(hb_profiler_dump(prof, NULL), HB_OK);
+    if (in_time) step_until_recording(prof);
+    hb_profiler_destroy(prof);
+    return in_time;
+}
+
+static void one_that_is_stopped_amid_a_look_can_be_asked_again(void **state)
+{
+    (void)state;
+    while (!one_that_is_stopped_amid_a_look_is_started())
+        continue;
+}
+
+/* Nobody waits for it, and its thread needs nothing of a profiler that is gone. */
+static void one_whose_file_does_not_answer_is_started_and_cannot_be_asked(void **state)
+{
+    (void)state;
+    said_text s;
+    char wanted[700];
+    hb_profiler *prof = stopped_amid_a_look();
+    said_begin(&s);
+    hb_result result = hb_profiler_start(prof);
+    snprintf(wanted, sizeof wanted,
+             "hipboard: '%s/" HB_CONTROL_FILE_NAME "' is on a file system that does not answer: "
+             "the profiler can't be triggered\n",
+             dir);
+    assert_string_equal(said_end(&s), wanted);
+    assert_int_equal(result, HB_OK);
+    assert_int_equal(hb_profiler_dump(prof, NULL), HB_ERROR_STATE);
+    hb_profiler_destroy(prof);
+    assert_true(atomic_load(&is_looking));
+    atomic_store(&look_waits, false);
+    while (atomic_load(&is_looking))
+        nap();
 }
 
 /* ---- the socket ---- */
@@ -1050,6 +1189,7 @@ int main(void)
         cmocka_unit_test(a_metric_beyond_its_limit_triggers_once),
         IN_DIR(an_alarm_does_not_displace_what_was_asked_for),
         IN_DIR(who_waits_is_told_when_it_will_not_begin),
+        IN_DIR(one_that_is_started_again_can_be_asked_again),
         IN_DIR(what_did_not_begin_before_the_end_is_said),
         IN_DIR(signals_do_not_end_a_wait_for_the_trace),
         IN_DIR(one_that_makes_room_can_be_asked_again_afterwards),
@@ -1058,6 +1198,8 @@ int main(void)
         IN_DIR(a_new_request_file_is_read_once),
         IN_DIR(a_request_file_that_others_could_write_is_passed_over),
         IN_DIR(a_request_file_may_have_another_name),
+        IN_DIR(one_that_is_stopped_amid_a_look_can_be_asked_again),
+        IN_DIR(one_whose_file_does_not_answer_is_started_and_cannot_be_asked),
         IN_DIR(the_socket_is_its_users_alone_and_goes_with_the_profiler),
         IN_DIR(a_socket_that_finds_no_room_lies_in_the_log_directory),
         IN_DIR(who_cannot_be_asked_is_said),

@@ -80,9 +80,9 @@ static void change_serving(hb_control *from, hb_control *to)
 
 /* ---- life of the structure ---- */
 
+/* Under the lock, which it gives. */
 static void let_go(hb_control *c)
 {
-    hb_lock_take(&c->lock);
     bool last = --c->holders == 0;
     hb_lock_give(&c->lock);
     if (!last) return;
@@ -372,8 +372,7 @@ static void finish(hb_control *c)
     hb_lock_take(&c->lock);
     c->finished = true;
     hb_news_tell(&c->changed);
-    hb_lock_give(&c->lock);
-    let_go(c);
+    let_go(c); /* with that: who sees it may start the next thread */
 }
 
 static void *work(void *arg)
@@ -394,17 +393,6 @@ static void *work(void *arg)
 
 /* ---- beginning and end ---- */
 
-static char *file_path(const hb_profiler *prof)
-{
-    const char *named = secure_getenv("HIPBOARD_CONTROL_FILE");
-    const char *dir = hb_handler_dir(&prof->options.on_trace_ready);
-    char *path = NULL;
-    if (prof->control_file) return strdup(prof->control_file);
-    if (named && *named) return strdup(named);
-    if (!dir || asprintf(&path, "%s/" HB_CONTROL_FILE_NAME, dir) < 0) return NULL;
-    return path;
-}
-
 /* A program with rights that its caller has not takes no orders. */
 static void open_doors(hb_control *c, const hb_profiler *prof)
 {
@@ -412,7 +400,9 @@ static void open_doors(hb_control *c, const hb_profiler *prof)
     const char *dir = hb_handler_dir(&prof->options.on_trace_ready);
     if (dir) (void)hb_make_directories(dir);
     if (hb_control_listen(&c->socket, dir) != HB_OK) hb_warn("%s", hb_last_error());
-    hb_control_file_open(&c->file, file_path(prof));
+    hb_control_file_close(&c->file); /* of the time before, with what came amid its end */
+    c->file_news = false;
+    hb_control_file_open(&c->file, hb_control_file_path(prof->control_file, dir));
     c->look_at = hb_control_file_first_look();
 }
 
@@ -483,6 +473,16 @@ static hb_result start(hb_control *c)
     return result;
 }
 
+/* Under the lock, which is not held meanwhile: the thread of the time before is gone. One that only
+ * looked at its file has soon ended. */
+static bool is_alone(hb_control *c)
+{
+    enum { LOOKS = 10, LOOK_MS = 10 };
+    for (int i = 0; i < LOOKS && c->holders > 1; i++)
+        (void)hb_news_wait(&c->changed, &c->lock, LOOK_MS);
+    return c->holders == 1;
+}
+
 hb_result hb_control_start(hb_profiler *prof)
 {
     if (!hb_demand_wanted(&prof->options)) return HB_OK;
@@ -491,9 +491,9 @@ hb_result hb_control_start(hb_profiler *prof)
     if (!c) return hb_no_memory();
     if (c->running) return HB_OK;
     hb_lock_take(&c->lock);
-    bool away = c->holders > 1;
+    bool alone = is_alone(c);
     hb_lock_give(&c->lock);
-    if (!away) return start(c);
+    if (alone) return start(c);
     hb_warn("'%s' is on a file system that does not answer: the profiler can't be triggered",
             c->file.path);
     return HB_OK;
@@ -530,9 +530,11 @@ bool hb_control_end(hb_profiler *prof)
 
 void hb_control_free(hb_profiler *prof)
 {
-    if (!prof->control) return;
-    let_go(prof->control);
+    hb_control *c = prof->control;
+    if (!c) return;
     prof->control = NULL;
+    hb_lock_take(&c->lock);
+    let_go(c);
 }
 
 void hb_control_wake(const hb_profiler *prof)

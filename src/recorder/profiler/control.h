@@ -9,7 +9,8 @@
 #include "profiler/profiler.h"
 
 /** Begins to serve; does nothing for a profiler that is not to be asked. A socket that can't be
- * made is said, once; alarms and the file work without. */
+ * made is said, once; alarms and the file work without. Once more after hb_control_end(): said, and
+ * not done, where the thread of the time before waits for a file system, for more than 100 ms. */
 hb_result hb_control_start(hb_profiler *prof);
 
 /** Serves no more. Not under hb_arbitration_lock(). Waits for what is being served, not for a file

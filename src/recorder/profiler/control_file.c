@@ -25,6 +25,16 @@ static void remember(hb_control_file *f, const struct stat *st)
     f->modified_ns = hb_modified_ns(st);
 }
 
+char *hb_control_file_path(const char *named, const char *log_dir)
+{
+    const char *by_environment = secure_getenv("HIPBOARD_CONTROL_FILE");
+    char *path = NULL;
+    if (named) return strdup(named);
+    if (by_environment && *by_environment) return strdup(by_environment);
+    if (!log_dir || asprintf(&path, "%s/" HB_CONTROL_FILE_NAME, log_dir) < 0) return NULL;
+    return path;
+}
+
 void hb_control_file_open(hb_control_file *f, char *path)
 {
     struct stat st;

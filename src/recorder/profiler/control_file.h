@@ -22,6 +22,10 @@ typedef struct hb_control_file {
     char why_not[256]; /* a file is passed over; "" */
 } hb_control_file;
 
+/** Which file: `named`, or else by the environment, or in the log directory; from malloc, or NULL.
+ */
+char *hb_control_file_path(const char *named, const char *log_dir);
+
 /** Takes `path`, which is from malloc. What is there now counts as read. */
 void hb_control_file_open(hb_control_file *f, char *path);
 void hb_control_file_close(hb_control_file *f);
