@@ -77,6 +77,27 @@ static void a_sample_is_one_moment_on_all_clocks(void **state)
     }
 }
 
+/* However soon it is asked for. Where ticks are nanoseconds there is none. */
+static void the_first_sample_is_long_enough_ago_to_tell_the_length_of_a_tick(void **state)
+{
+    (void)state;
+    enum { LEAST_NS = 100000 };
+    static const hb_clock_pair none;
+    source = "tsc\n";
+    int64_t before = hb_clock_ns(CLOCK_MONOTONIC);
+    hb_clock_init();
+    int64_t behind = hb_clock_ns(CLOCK_MONOTONIC);
+    hb_clock_pair first = hb_clock_first(), now = hb_clock_sample(), again = hb_clock_first();
+    assert_in_range(first.monotonic_ns, before, behind);
+    assert_in_range(now.monotonic_ns - first.monotonic_ns, LEAST_NS, INT64_MAX);
+    assert_in_range(now.ticks, first.ticks + 1, UINT64_MAX);
+    assert_memory_equal(&again, &first, sizeof first);
+    source = "hpet\n";
+    hb_clock_init();
+    first = hb_clock_first();
+    assert_memory_equal(&first, &none, sizeof first);
+}
+
 /* ---- the best of several readings ---- */
 
 enum { READINGS = 5, UNIX_LATER = 1000000, BOOTTIME_LATER = 2000000 };
@@ -263,6 +284,7 @@ int main(void)
         cmocka_unit_test(counters_that_the_kernel_distrusts_are_not_read),
         cmocka_unit_test(counters_that_the_kernel_uses_are_read),
         cmocka_unit_test(a_sample_is_one_moment_on_all_clocks),
+        cmocka_unit_test(the_first_sample_is_long_enough_ago_to_tell_the_length_of_a_tick),
         cmocka_unit_test(the_closest_of_eight_readings_is_taken),
         cmocka_unit_test(a_wall_clock_that_is_set_moves_nothing),
         cmocka_unit_test(sleep_of_the_machine_is_spread_over_the_session),

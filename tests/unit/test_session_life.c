@@ -123,6 +123,8 @@ static void a_session_begins_with_nothing_of_the_one_before(void **state)
         assert_int_equal(hb_session_state(session), HB_SESSION_RECORDING);
         assert_in_range(session->start.ticks, before.ticks, UINT64_MAX);
         assert_memory_equal(&session->later[0], &session->start, sizeof session->start);
+        const hb_clock_pair first = hb_clock_first();
+        assert_memory_equal(&session->later[1], &first, sizeof first);
         assert_int_equal(session->newest, 0);
         assert_int_equal(session->lost[HB_LOST_TOO_BIG], 0);
         assert_int_equal(strlen(session->trace_id), 32);

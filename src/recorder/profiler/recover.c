@@ -43,14 +43,24 @@ static uint64_t last_tick(const hb_spool_view *view, const hb_session *session)
     return last;
 }
 
+/* The length of its ticks by two times that are known. While `newest` is its start's, by one from
+ * before it; a ring's window may begin behind all of them. */
+static double tick_ns(const hb_session *session)
+{
+    const hb_clock_pair *start = &session->start, *newest = hb_session_last(session);
+    const hb_clock_pair *other = &session->later[~session->newest & 1];
+    if (newest->ticks < start->ticks) return hb_clock_fit_pairs(newest, start).ns_per_tick;
+    bool before = newest->ticks == start->ticks && other->ticks && other->ticks < start->ticks;
+    return hb_clock_fit_pairs(before ? other : start, newest).ns_per_tick;
+}
+
 /* The window of a session that nobody stopped ends with its last record. */
 static void close_window(const hb_spool_view *view, hb_session *session)
 {
     const hb_clock_pair *newest = hb_session_last(session);
     uint64_t last = last_tick(view, session);
     if (session->state != HB_SESSION_RECORDING || last <= newest->ticks) return;
-    hb_clock_fit fit = hb_clock_fit_pairs(&session->start, newest);
-    double elapsed = (double)(last - newest->ticks) * fit.ns_per_tick;
+    double elapsed = (double)(last - newest->ticks) * tick_ns(session);
     if (!(elapsed < HB_CLOCK_MOST_NS)) return;
     uint64_t later = (uint64_t)elapsed;
     session->later[0] =

@@ -19,7 +19,7 @@
 
 extern HB_OWN bool hb_clock_uses_counter;
 
-/** Decides which clock to use; called once, before the first tick. */
+/** Decides which clock to use, and looks at it; called once, before the first tick. */
 void hb_clock_init(void);
 
 /** hb_ticks() where hb_clock_uses_counter: without a call. */
@@ -52,6 +52,10 @@ typedef struct hb_clock_pair {
 
 /** A pair whose parts lie closest together out of several tries. */
 hb_clock_pair hb_clock_sample(void);
+
+/** The one of hb_clock_init(), long enough ago to tell with a new one how long a tick is: in the
+ * process's first 100 us it waits. Zeros where that is known. */
+hb_clock_pair hb_clock_first(void);
 
 /** A line from ticks to Unix nanoseconds. Its slope comes from CLOCK_MONOTONIC and its offset from
  * one reading of the wall clock, so that a wall clock set during the session moves nothing. */

@@ -154,8 +154,10 @@ typedef struct hb_session {
     int64_t cycle;
     int64_t slice_ns; /* hb_profiler_options.time_slice_ns */
     hb_clock_pair start;
-    hb_clock_pair later[2]; /* the newest is whole whenever the process is stopped */
-    uint64_t lost[7];       /* hb_lost, in its order */
+    /* The newest is whole whenever the process is stopped. Until there is a second one, the other
+     * is from before the session, or zeros: see recover.c. */
+    hb_clock_pair later[2];
+    uint64_t lost[7]; /* hb_lost, in its order */
     /* The file that is about to get its final name: when it has it, the session is saved. */
     uint64_t file_device, file_inode;
     char trace_id[40];

@@ -110,6 +110,7 @@ hb_result hb_session_begin(hb_spool *spool, uint32_t flags, int64_t cycle, hb_se
     if (!session) return no_room();
     session->flags = flags;
     session->cycle = cycle;
+    session->later[1] = hb_clock_first();
     session->start = hb_clock_sample();
     session->later[0] = session->start;
     make_trace_id(session->trace_id);
