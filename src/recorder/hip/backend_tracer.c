@@ -210,6 +210,19 @@ static inline int on_call(uint32_t cid, char *data, const void *stack)
 
 /* ---- device work ---- */
 
+/* Up to HIP 5.7 the runtime asks about work when it makes it; later ones ask once more before they
+ * report it, and do not say which of the two it is. */
+static bool asks_once(void)
+{
+    return hb_hip_release(runtime) < 600;
+}
+
+/* Outside of all calls that are seen; a thread of the runtime's own asks before it reports. */
+static bool may_be_made_unseen(void)
+{
+    return asks_once() || hb_calls_of_program();
+}
+
 /* On the thread that makes it, while it does. What goes the short way began before a session left
  * off. */
 static __attribute__((noinline)) int on_other_question(hb_frame *frame)
@@ -217,7 +230,7 @@ static __attribute__((noinline)) int on_other_question(hb_frame *frame)
     if (!atomic_load_explicit(&wanted, memory_order_relaxed)) return PASS_OVER;
     if (frame) frame->is.work_asked = true;
     if (frame && frame->is.untimed) return PASS_OVER;
-    if (!frame || frame->is.unsure) hb_work_announced(frame);
+    if (frame ? frame->is.unsure : may_be_made_unseen()) hb_work_announced(frame);
     return REPORT;
 }
 
@@ -345,11 +358,9 @@ static void stop(void)
     hb_hook_activities_note(runtime);
 }
 
-/* Up to HIP 5.7 the runtime asks about work when it makes it; later ones ask once more before they
- * report it, and do not say which of the two it is. */
 static bool can_leave_off(void)
 {
-    return hb_hip_release(runtime) < 600;
+    return asks_once();
 }
 
 static void leave_off(void)

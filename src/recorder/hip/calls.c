@@ -117,6 +117,13 @@ static hb_calls *calls_self(void)
     return t ? adopt(t) : NULL;
 }
 
+bool hb_calls_of_program(void)
+{
+    const hb_thread *t = hb_thread_tls;
+    const hb_calls *c = t ? t->calls : NULL;
+    return c && c->owner == t->number && c->epoch;
+}
+
 hb_call_counts hb_calls_count(void)
 {
     hb_call_counts sum = {0};

@@ -133,6 +133,9 @@ extern _Atomic uint32_t hb_calls_sampling;
  * of those. */
 bool hb_calls_pass_over_times(void);
 
+/** Whether the calling thread is one of the program's: a call of it was recorded once. */
+bool hb_calls_of_program(void);
+
 /** Takes a frame for a call that begins now; NULL when it is not to be recorded. `stack`: HB_FRAME
  * of the function that the runtime or the program calls. */
 hb_frame *hb_calls_push(uint32_t cid, const char *stack);

@@ -3,17 +3,22 @@
  * A HIP runtime that hands its tracer structures of any size (API_DATA_SIZE), as a release to come
  * may, and does what no runtime should. It has no device; its kernels are over at once.
  *
- * ODD_RUNTIME: "at_synchronize": reports as real runtimes do, not within the launch; "late":
- * reports when the tracer is gone, "twice": everything two times, "other_records": in a layout of
+ * ODD_RUNTIME: "at_synchronize": reports as real runtimes do, not within the launch; "on_threads":
+ * reports on threads of its own, one kernel after the other, and asks there once more before it
+ * does, and hipDeviceSynchronize() is for the program alone; "late": reports when the tracer is
+ * gone, "twice": everything two times, "other_records": in a layout of
  * its own, "backwards": the second kernel ends before it begins, "lost": the device is lost after
  * the third kernel.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -133,6 +138,28 @@ static void *report_late(void *arg)
     return NULL;
 }
 
+static int num_on_threads, num_reported;
+
+/* As HIP 6. */
+static void *report_in_turn(void *arg)
+{
+    enum { APART_MS = 30 };
+    int turn = __atomic_add_fetch(&num_on_threads, 1, __ATOMIC_RELAXED);
+    nanosleep(&(struct timespec){.tv_nsec = turn * APART_MS * 1000000L}, NULL);
+    if (tracer && tracer(2, 0, NULL) == 0) report(arg);
+    __atomic_add_fetch(&num_reported, 1, __ATOMIC_RELEASE);
+    free(arg);
+    return NULL;
+}
+
+static void report_on_a_thread(const activity *a, void *(*how)(void *))
+{
+    pthread_t thread;
+    activity *kept = malloc(sizeof *kept);
+    *kept = *a;
+    if (pthread_create(&thread, NULL, how, kept) == 0) pthread_detach(thread);
+}
+
 /* ---- work ---- */
 
 enum { WAITING = 4096 };
@@ -154,19 +181,17 @@ static int launch_for_later(void)
 
 static int launch(void)
 {
-    pthread_t thread;
     activity a = {2, 0x11f0, 0, correlation, now(), now() + 1, 1, 0, "odd_kernel"};
     kernels++;
     if (odd("lost") && kernels > 3) return LAUNCH_FAILURE;
     if (odd("backwards") && kernels == 2) a.end = a.begin - 700;
     if (!is_asked_for()) return 0;
-    if (!odd("late")) {
+    if (odd("late"))
+        report_on_a_thread(&a, report_late);
+    else if (odd("on_threads"))
+        report_on_a_thread(&a, report_in_turn);
+    else
         report(&a);
-        return 0;
-    }
-    activity *kept = malloc(sizeof *kept);
-    *kept = a;
-    if (pthread_create(&thread, NULL, report_late, kept) == 0) pthread_detach(thread);
     return 0;
 }
 
@@ -200,7 +225,18 @@ EXPORT int hipLaunchKernel(const void *f, sizes grid, sizes block, void **args, 
 EXPORT int hipDeviceSynchronize(void);
 EXPORT int hipDeviceSynchronize(void)
 {
+    if (odd("on_threads") && gettid() != getpid()) abort();
     CALL(ID_SYNCHRONIZE, synchronize());
+}
+
+/* Done with the first kernel: nobody knows of the others how far they are. */
+EXPORT int hipStreamQuery(void *stream);
+EXPORT int hipStreamQuery(void *stream)
+{
+    enum { NOT_READY = 600 };
+    (void)stream;
+    bool busy = num_on_threads && __atomic_load_n(&num_reported, __ATOMIC_ACQUIRE) == 0;
+    return busy ? NOT_READY : 0;
 }
 
 EXPORT void hipRegisterTracerCallback(tracer_function *f);

@@ -122,6 +122,15 @@ static void a_runtime_that_names_no_functions_is_refused(void **state)
     cJSON_Delete(trace);
 }
 
+/* A wait for the whole device would hold up the program, and break its captures of graphs. */
+static void no_device_is_waited_for_because_its_work_is_reported(void **state)
+{
+    (void)state;
+    cJSON *trace = recorded(NEW_RELEASE, "on_threads");
+    assert_int_equal(kernels_of(trace), KERNELS);
+    cJSON_Delete(trace);
+}
+
 static void what_is_told_after_the_end_harms_nobody(void **state)
 {
     (void)state;
@@ -187,6 +196,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_release_that_was_never_run_is_as_its_headers_say),
         cmocka_unit_test(a_known_release_with_another_layout_is_refused),
         cmocka_unit_test(a_runtime_that_names_no_functions_is_refused),
+        cmocka_unit_test(no_device_is_waited_for_because_its_work_is_reported),
         cmocka_unit_test(what_is_told_after_the_end_harms_nobody),
         cmocka_unit_test(what_is_told_twice_is_shown_once),
         cmocka_unit_test(work_that_ends_before_it_begins_has_no_duration),
