@@ -31,10 +31,16 @@ static void product(const char *name, double flops, int kernels)
     hb_scope_end(&scope);
 }
 
+static hipGraph_t end_capture(void)
+{
+    hipGraph_t graph;
+    HIP_OK(hipStreamEndCapture(stream, &graph));
+    return graph;
+}
+
 /* Three products, one of which launches two kernels, and is called by an operator around it. */
 static hipGraph_t capture(void)
 {
-    hipGraph_t graph;
     HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     product("small", 100, 1);
     hb_op_info outer = {.flops = 4000};
@@ -44,8 +50,7 @@ static hipGraph_t capture(void)
         hb_scope_end(&scope);
     }
     product("small", 100, 1);
-    HIP_OK(hipStreamEndCapture(stream, &graph));
-    return graph;
+    return end_capture();
 }
 
 static hipGraphExec_t instantiate(hipGraph_t graph)
@@ -195,11 +200,49 @@ static void what_a_release_does_not_capture_has_run(void **state)
     HIP_OK(hipGraphDestroy(graph));
 }
 
+/* ---- captures and sessions that do not begin and end together ---- */
+
+enum { LONG_NS = 50000000 }; /* a kernel that is still running when its session ends */
+
+static hipStream_t other; /* that is not captured */
+
+/* HIP 5.3 to 6.0 tells nothing about any stream meanwhile. */
+static bool tells_of_streams_amid_captures(void)
+{
+    int version;
+    HIP_OK(hipRuntimeGetVersion(&version));
+    return version < 50300000 || version >= 60100000;
+}
+
+/* At the end hipboard's own threads ask the runtime about the other stream; that must not be to it
+ * what a program does that a capture forbids. */
+static void a_capture_survives_a_session_that_waits(void **state)
+{
+    (void)state;
+    bool told = tells_of_streams_amid_captures();
+    setenv("HIPBOARD_GPU_PATIENCE", told ? "30" : "1", 1);
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    hb_profiler *prof = start();
+    HIP_OK(launch_as_hipcc(1, data, other));
+    usleep(20000); /* HIP 6 reports it on a thread of its own */
+    simhsa_set_kernel("vadd", NULL, LONG_NS);
+    HIP_OK(launch_as_hipcc(1, data, other));
+    cJSON *trace = capture_stop(prof);
+    HIP_OK(launch_as_hipcc(1, data, stream));
+    HIP_OK(hipGraphDestroy(end_capture()));
+    unsetenv("HIPBOARD_GPU_PATIENCE");
+    simhsa_set_kernel("vadd", NULL, SIMHSA_DEFAULT_DURATION);
+    if (told || !tells_kernels(trace)) assert_int_equal(count_events(trace, "kernel", "vadd"), 2);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+}
+
 static int prepare(void **state)
 {
     register_vadd();
     set_up(state);
     HIP_OK(hipStreamCreate(&stream));
+    HIP_OK(hipStreamCreateWithFlags(&other, hipStreamNonBlocking));
     HIP_OK(hipMalloc((void **)&data, 4096));
     return 0;
 }
@@ -212,6 +255,7 @@ int main(void)
         cmocka_unit_test(an_updated_graph_does_what_the_other_does),
         cmocka_unit_test(what_was_captured_before_is_not_known_and_said),
         cmocka_unit_test(what_a_release_does_not_capture_has_run),
+        cmocka_unit_test(a_capture_survives_a_session_that_waits),
     };
     setenv("SIMHSA_GPUS", "2", 1);
     capture_prepare();

@@ -5,10 +5,12 @@
  */
 #include "captured.h"
 
+#include <semaphore.h>
 #include <time.h>
 
 #include "gpu/occupancy.h"
 #include "hip/busy_streams.h"
+#include "hip/calls.h"
 #include "hip/diagnostics.h"
 #include "hip/graphs.h"
 #include "hip/hook_records.h"
@@ -801,6 +803,187 @@ static void devices_whose_streams_are_not_known_are_waited_for_whole(void **stat
     atomic_store(&device_error, 0);
 }
 
+/* ---- while streams are captured into graphs ---- */
+
+enum { GLOBAL_MODE = 0, RELAXED_MODE = 2, CAPTURE_ACTIVE = 1, REFUSED = 900, IMPLICIT = 906 };
+
+static __thread int capture_mode; /* of a thread, GLOBAL_MODE where it has set none */
+static _Atomic int times_queried, queries_in_global_mode, capture_status, capture_error;
+
+static int exchange_mode(int *mode)
+{
+    int before = capture_mode;
+    capture_mode = *mode;
+    *mode = before;
+    return 0;
+}
+
+static int query_and_note(void *stream)
+{
+    atomic_fetch_add(&times_queried, 1);
+    atomic_fetch_add(&queries_in_global_mode, capture_mode == GLOBAL_MODE);
+    return query(stream);
+}
+
+static int tell_capture(void *stream, int *status)
+{
+    (void)stream;
+    *status = atomic_load(&capture_status);
+    return atomic_load(&capture_error);
+}
+
+static const hb_hip with_captures = {.release = 702,
+                                     .stream_query = query_and_note,
+                                     .stream_synchronize = synchronize_stream,
+                                     .stream_is_capturing = tell_capture,
+                                     .exchange_capture_mode = exchange_mode,
+                                     .device_synchronize = synchronize_device,
+                                     .set_device = choose_device};
+
+static int forget_captures(void **state)
+{
+    (void)state;
+    set_patience("1000");
+    hb_busy_streams_forget();
+    atomic_store(&answer, 0);
+    atomic_store(&times_queried, 0);
+    atomic_store(&queries_in_global_mode, 0);
+    atomic_store(&capture_status, 0);
+    atomic_store(&capture_error, 0);
+    atomic_store(&streams_synchronized, 0);
+    return 0;
+}
+
+static void it_waits_still(void)
+{
+    hb_synchronize_part(50);
+    assert_int_equal(hb_synchronize_patience_ms(), 1000000);
+}
+
+/* In the other one what it asks would break the captures of all threads. */
+static void streams_are_asked_about_in_relaxed_mode(void **state)
+{
+    (void)state;
+    hb_busy_streams_add(0x100, 2);
+    hb_synchronize_begin(&with_captures);
+    await_end();
+    assert_int_equal(atomic_load(&times_queried), 2); /* once more before it is waited for */
+    assert_int_equal(atomic_load(&queries_in_global_mode), 0);
+    assert_int_equal(capture_mode, GLOBAL_MODE); /* this thread's */
+}
+
+static void a_stream_that_is_captured_is_asked_about_when_it_no_longer_is(void **state)
+{
+    (void)state;
+    atomic_store(&capture_status, CAPTURE_ACTIVE);
+    hb_busy_streams_add(0x100, 2);
+    hb_synchronize_begin(&with_captures);
+    it_waits_still();
+    assert_int_equal(atomic_load(&times_queried), 0);
+    atomic_store(&capture_status, 0);
+    await_end();
+    assert_int_equal(atomic_load(&times_queried), 2);
+    assert_int_equal(atomic_load(&streams_synchronized), 1);
+}
+
+/* The one without a handle, where another one's capture forbids to ask. */
+static void a_stream_that_can_not_be_told_of_is_not_asked_about(void **state)
+{
+    (void)state;
+    atomic_store(&capture_error, IMPLICIT);
+    hb_busy_streams_add(0, 2);
+    hb_synchronize_begin(&with_captures);
+    it_waits_still();
+    assert_int_equal(atomic_load(&times_queried), 0);
+    atomic_store(&answer, UNKNOWN_VALUE);
+    atomic_store(&capture_error, UNKNOWN_VALUE); /* it is gone */
+    await_end();
+    assert_int_equal(atomic_load(&times_queried), 2);
+}
+
+/* Up to HIP 6.0, by any capture. */
+static void a_stream_that_is_not_answered_for_is_not_done(void **state)
+{
+    (void)state;
+    atomic_store(&answer, REFUSED);
+    hb_busy_streams_add(0x100, 2);
+    hb_synchronize_begin(&with_captures);
+    it_waits_still();
+    assert_true(atomic_load(&times_queried) > 1);
+    atomic_store(&answer, 0);
+    await_end();
+}
+
+static const char *name_of(uint32_t cid)
+{
+    static const char *const names[] = {"hipStreamBeginCapture", "hipStreamEndCapture"};
+    return names[cid];
+}
+
+enum { BEGIN_CAPTURE, END_CAPTURE };
+
+static const char no_args[64];
+
+static hb_frame *begin_call(uint32_t cid)
+{
+    hb_frame *f = hb_calls_push(cid, HB_FRAME);
+    assert_non_null(f);
+    hb_call_begin(f, no_args);
+    return f;
+}
+
+static void end_call(hb_frame *f, int error)
+{
+    hb_call_end(f, no_args, error);
+}
+
+static int begin_session_of_calls(void **state)
+{
+    static const hb_calls_source calls = {
+        .num_functions = 2, .name_of = name_of, .interposed = true};
+    return forget_captures(state) || begin_session(state) || !hb_calls_init(&with_captures, &calls);
+}
+
+static sem_t is_synchronizing, may_synchronize;
+
+static int synchronize_when_told(void)
+{
+    sem_post(&is_synchronizing);
+    sem_wait(&may_synchronize);
+    return synchronize_device();
+}
+
+/* The captures of all threads would be broken, whatever the mode. The wait for the device before
+ * may have lasted. */
+static void no_device_is_waited_for_whole_while_a_stream_is_captured(void **state)
+{
+    (void)state;
+    static hb_hip hip;
+    hip = with_captures;
+    hip.device_synchronize = synchronize_when_told;
+    atomic_store(&times_synchronized, 0);
+    sem_init(&is_synchronizing, 0, 0);
+    sem_init(&may_synchronize, 0, 0);
+    hb_busy_streams_add_unknown(3);
+    hb_busy_streams_add_unknown(5);
+    hb_synchronize_begin(&hip);
+    sem_wait(&is_synchronizing);
+    hb_frame *f = begin_call(BEGIN_CAPTURE);
+    sem_post(&may_synchronize);
+    sem_post(&may_synchronize);
+    it_waits_still(); /* from the call's begin on, */
+    assert_int_equal(atomic_load(&times_synchronized), 1);
+    end_call(f, 0);
+    it_waits_still();
+    assert_int_equal(atomic_load(&times_synchronized), 1);
+    end_call(begin_call(END_CAPTURE), 0);
+    await_end();
+    assert_int_equal(atomic_load(&times_synchronized), 2);
+    end_call(begin_call(BEGIN_CAPTURE), UNKNOWN_VALUE);
+    assert_int_equal(hb_calls_count().capturing, 0);
+    cJSON_Delete(capture_stop(prof));
+}
+
 static void a_runtime_that_can_not_be_asked_is_not_waited_for(void **state)
 {
     (void)state;
@@ -846,6 +1029,14 @@ int main(void)
         cmocka_unit_test(devices_are_waited_for_anew_after_one_was_given_up),
         cmocka_unit_test(since_hip_7_streams_that_are_done_are_waited_for),
         cmocka_unit_test(devices_whose_streams_are_not_known_are_waited_for_whole),
+        cmocka_unit_test_setup(streams_are_asked_about_in_relaxed_mode, forget_captures),
+        cmocka_unit_test_setup(a_stream_that_is_captured_is_asked_about_when_it_no_longer_is,
+                               forget_captures),
+        cmocka_unit_test_setup(a_stream_that_can_not_be_told_of_is_not_asked_about,
+                               forget_captures),
+        cmocka_unit_test_setup(a_stream_that_is_not_answered_for_is_not_done, forget_captures),
+        cmocka_unit_test_setup(no_device_is_waited_for_whole_while_a_stream_is_captured,
+                               begin_session_of_calls),
         cmocka_unit_test(a_runtime_that_can_not_be_asked_is_not_waited_for),
     };
     hb_record_init();

@@ -115,16 +115,20 @@ static void end_asking(const busy_stream *s, bool done)
 
 typedef bool answer(const hb_hip *hip, void *stream);
 
-/* What fails has nothing left to do, either. */
+/* What fails has nothing left to do, either; but one that is captured into a graph is not asked,
+ * which would break that, and up to HIP 6.0 no other is answered for meanwhile. */
 static bool is_done(const hb_hip *hip, void *stream)
 {
-    return hip->stream_query(stream) != NOT_READY;
+    if (hb_hip_is_captured(hip, stream)) return false;
+    int error = hip->stream_query(stream);
+    return error != NOT_READY && !hb_hip_refused_for_capture(error);
 }
 
 /* There is nothing to wait for, unless another thread of the program launches something in this
  * very moment. */
 static bool collect(const hb_hip *hip, void *stream)
 {
+    if (hb_hip_is_captured(hip, stream)) return false;
     return hip->stream_query(stream) != 0 || hip->stream_synchronize(stream) == 0;
 }
 

@@ -189,6 +189,15 @@ static void begin_destroy_pool(hb_frame *f, const char *args)
     begin_plain(f, args);
 }
 
+/* Before the runtime captures: from then on others must not ask it for what breaks that. */
+static void begin_capture(hb_frame *f, const char *args)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    begin_plain(f, args);
+    if (atomic_fetch_add(&c->capturing, 1) == 0) c->captured = 0;
+    hb_calls_choose_way(c);
+}
+
 static void begin_other(hb_frame *f, const char *args)
 {
     switch (f->call->kind) {
@@ -205,6 +214,7 @@ static void begin_other(hb_frame *f, const char *args)
     case HB_CALL_FREE_HOST: begin_free(f, args); break;
     case HB_CALL_DESTROY_STREAMS: begin_destroy(f, args); break;
     case HB_CALL_DESTROY_POOL: begin_destroy_pool(f, args); break;
+    case HB_CALL_BEGIN_CAPTURE: begin_capture(f, args); break;
     default: begin_plain(f, args);
     }
 }
@@ -309,6 +319,13 @@ static void put_graph(const hb_frame *f, enum hb_graph_deed deed, uint64_t graph
     hb_thread_leave(t);
 }
 
+/* Or it has not begun. */
+static void end_capture(hb_calls *c)
+{
+    if (atomic_load(&c->capturing)) atomic_fetch_sub(&c->capturing, 1);
+    hb_calls_choose_way(c);
+}
+
 static void note_capture_end(hb_calls *c, const hb_frame *f, const char *args)
 {
     const uint64_t *graph = hb_arg_pointer(hb_arg_word(args, f->call->ptr));
@@ -349,12 +366,10 @@ static void note_result(hb_frame *f, const char *args, int error)
         if (error == 0 && f->ptr) report_free(f);
         break;
     case HB_CALL_BEGIN_CAPTURE:
-        if (error == 0 && atomic_fetch_add(&c->capturing, 1) == 0) c->captured = 0;
-        hb_calls_choose_way(c);
+        if (error) end_capture(c);
         break;
     case HB_CALL_END_CAPTURE:
-        if (atomic_load(&c->capturing)) atomic_fetch_sub(&c->capturing, 1);
-        hb_calls_choose_way(c);
+        end_capture(c);
         if (error == 0) note_capture_end(c, f, args);
         break;
     case HB_CALL_UNLOAD: hb_kernels_outdate(); break;

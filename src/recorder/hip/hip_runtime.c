@@ -57,6 +57,8 @@ static const struct {
     {"hipDeviceSynchronize", offsetof(hb_hip, device_synchronize)},
     {"hipStreamQuery", offsetof(hb_hip, stream_query)},
     {"hipStreamSynchronize", offsetof(hb_hip, stream_synchronize)},
+    {"hipStreamIsCapturing", offsetof(hb_hip, stream_is_capturing)},
+    {"hipThreadExchangeStreamCaptureMode", offsetof(hb_hip, exchange_capture_mode)},
     {"hipPeekAtLastError", offsetof(hb_hip, peek_at_last_error)},
     {"hipGetLastError", offsetof(hb_hip, get_last_error)},
     {"hipGetErrorName", offsetof(hb_hip, get_error_name)},
@@ -129,6 +131,21 @@ void hb_hip_ask_versions(hb_hip *hip)
 {
     if (hip->runtime_get_version) hip->runtime_get_version(&hip->version);
     if (hip->driver_get_version) hip->driver_get_version(&hip->driver_version);
+}
+
+bool hb_hip_is_captured(const hb_hip *hip, void *stream)
+{
+    enum { CAPTURE_STATUS_NONE = 0 }; /* hipStreamCaptureStatusNone */
+    int status = CAPTURE_STATUS_NONE;
+    if (!hip->stream_is_capturing) return false;
+    int error = hip->stream_is_capturing(stream, &status);
+    return error ? hb_hip_refused_for_capture(error) : status != CAPTURE_STATUS_NONE;
+}
+
+void hb_hip_spare_captures(const hb_hip *hip)
+{
+    int mode = 2; /* hipStreamCaptureModeRelaxed */
+    if (hip->exchange_capture_mode) hip->exchange_capture_mode(&mode);
 }
 
 void hb_hip_path(const hb_hip *hip, char *path, size_t size)

@@ -33,6 +33,8 @@ typedef struct hb_hip {
     int (*device_synchronize)(void);
     int (*stream_query)(void *stream);
     int (*stream_synchronize)(void *stream);
+    int (*stream_is_capturing)(void *stream, int *status);
+    int (*exchange_capture_mode)(int *mode);
     int (*peek_at_last_error)(void);
     int (*get_last_error)(void);
     const char *(*get_error_name)(int error);
@@ -59,6 +61,22 @@ bool hb_hip_load(hb_hip *hip);
 /** Fills in the versions. That starts a runtime which has a device, and a process that is forked
  * afterwards can't use it any more. */
 void hb_hip_ask_versions(hb_hip *hip);
+
+/** Whether the stream is being captured into a graph, or is one of which nothing may be asked while
+ * another is. A program's thread asks about a stream that has a handle and is valid: then it is no
+ * error. */
+bool hb_hip_is_captured(const hb_hip *hip, void *stream);
+
+/** Whether the runtime refused because some stream is being captured into a graph. */
+static inline bool hb_hip_refused_for_capture(int error)
+{
+    enum { FIRST = 900, LAST = 908 }; /* hipErrorStreamCapture... */
+    return error >= FIRST && error <= LAST;
+}
+
+/** For a thread of hipboard's own, before it asks about streams and events: what it asks about
+ * those that are not captured breaks no other thread's capture, as since HIP 6.2 it would. */
+void hb_hip_spare_captures(const hb_hip *hip);
 
 /** What memory an address is in. */
 typedef struct hb_hip_memory {

@@ -44,15 +44,19 @@ static bool is_given_up(void)
     return is;
 }
 
+static bool is_capturing(void)
+{
+    return hb_calls_count().capturing != 0;
+}
+
 /* Each stream is asked, which also makes the runtime report what is done, until all are. While one
- * is captured into a graph asking would break that. */
+ * is captured into a graph, as far as that was heard, some releases would not answer. */
 static bool await_streams(const hb_hip *hip)
 {
     enum { FIRST_WAIT_US = 20, LONGEST_WAIT_US = 1000 };
     int wait_us = FIRST_WAIT_US;
     while (!is_given_up()) {
-        bool capturing = hb_calls_count().capturing != 0;
-        if (!capturing && !hb_busy_streams_ask(hip)) {
+        if (!is_capturing() && !hb_busy_streams_ask(hip)) {
             hb_busy_streams_collect(hip);
             return true;
         }
@@ -62,13 +66,23 @@ static bool await_streams(const hb_hip *hip)
     return false;
 }
 
+/* False: given up. */
+static bool await_captures(void)
+{
+    enum { WAIT_US = 100 };
+    while (is_capturing() && !is_given_up())
+        nanosleep(&(struct timespec){.tv_nsec = WAIT_US * 1000}, NULL);
+    return !is_given_up();
+}
+
 /* Of streams that nobody knows: a wait in the runtime, which can't be given up, and holds up the
  * program's calls on such a stream for as long as it has work to do. Hence only when there is
- * nothing else left that could be waited for. */
+ * nothing else left that could be waited for. Since HIP 6.2 it breaks all captures, whatever the
+ * thread's mode; the one before it may have lasted. */
 static void await_unknown(const hb_hip *hip)
 {
     uint64_t devices = hb_busy_streams_take_unknown();
-    for (; devices; devices &= devices - 1)
+    for (; devices && await_captures(); devices &= devices - 1)
         if (hip->set_device(__builtin_ctzll(devices)) == 0) hip->device_synchronize();
 }
 
@@ -76,6 +90,7 @@ static void *wait_for_work(void *arg)
 {
     const hb_hip *hip = arg;
     bool was = hb_calls_enter_own();
+    hb_hip_spare_captures(hip);
     if (await_streams(hip)) await_unknown(hip);
     hb_calls_leave_own(was);
     hb_bare_lock_take(&lock);

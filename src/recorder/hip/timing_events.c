@@ -45,6 +45,7 @@ typedef struct functions {
 } functions;
 
 static functions fn;
+static const hb_hip *runtime;
 
 typedef struct list {
     hb_timing_event *first, **last;
@@ -124,6 +125,7 @@ static void begin_lists(void);
 
 void hb_timing_events_init(const hb_hip *hip)
 {
+    runtime = hip;
     begin_lists();
     for (size_t i = 0; i < HB_ARRAY_LEN(needed); i++)
         hb_hip_symbol(hip, needed[i].name, (char *)&fn + needed[i].offset);
@@ -389,12 +391,23 @@ static void take_waiting(list *to)
     hb_bare_lock_give(&self.lock);
 }
 
+/* Not before there is something to read: of a forked child the program itself calls HIP first. */
+static void spare_captures(void)
+{
+    static __thread bool done;
+    if (!done && self.unread.first) {
+        hb_hip_spare_captures(runtime);
+        done = true;
+    }
+}
+
 static bool read_some(bool *left)
 {
     bool any = false;
     hb_bare_lock_take(&self.hip_lock);
     if (!self.paused) {
         take_waiting(&self.unread);
+        spare_captures();
         any = read_marks(&self.unread);
     }
     *left = self.unread.first;
