@@ -5,6 +5,8 @@
 #include "simhsa.h"
 #include "vadds.h"
 
+#include <pthread.h>
+
 enum { RUNS = 4 };
 
 static float *data;
@@ -237,6 +239,54 @@ static void a_capture_survives_a_session_that_waits(void **state)
     cJSON_Delete(trace);
 }
 
+/* Its end is not heard. */
+static void a_capture_that_a_session_ends_in_costs_the_next_nothing(void **state)
+{
+    (void)state;
+    hb_profiler *prof = start();
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    HIP_OK(launch_as_hipcc(1, data, stream));
+    cJSON_Delete(capture_stop(prof));
+    HIP_OK(hipGraphDestroy(end_capture()));
+    prof = start();
+    HIP_OK(launch_as_hipcc(1, data, stream));
+    HIP_OK(hipStreamSynchronize(stream));
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+}
+
+static void *end_no_capture(void *unused)
+{
+    hipGraph_t graph;
+    bool failed = hipStreamEndCapture(other, &graph) != hipSuccess;
+    (void)hipGetLastError();
+    return failed ? unused : NULL;
+}
+
+/* By interposition an event of the captured stream must not be asked for meanwhile. */
+static void an_end_that_is_no_captures_breaks_none(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    void *failed;
+    simhsa_set_kernel("vadd", NULL, LONG_NS);
+    hb_profiler *prof = start();
+    HIP_OK(launch_as_hipcc(1, data, stream));
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    assert_int_equal(pthread_create(&thread, NULL, end_no_capture, data), 0);
+    pthread_join(thread, &failed);
+    assert_non_null(failed);
+    usleep(20000); /* while its kernel runs */
+    HIP_OK(launch_as_hipcc(1, data, stream));
+    HIP_OK(hipGraphDestroy(end_capture()));
+    simhsa_set_kernel("vadd", NULL, SIMHSA_DEFAULT_DURATION);
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
+    cJSON_Delete(trace);
+}
+
 static int prepare(void **state)
 {
     register_vadd();
@@ -256,6 +306,8 @@ int main(void)
         cmocka_unit_test(what_was_captured_before_is_not_known_and_said),
         cmocka_unit_test(what_a_release_does_not_capture_has_run),
         cmocka_unit_test(a_capture_survives_a_session_that_waits),
+        cmocka_unit_test(a_capture_that_a_session_ends_in_costs_the_next_nothing),
+        cmocka_unit_test(an_end_that_is_no_captures_breaks_none),
     };
     setenv("SIMHSA_GPUS", "2", 1);
     capture_prepare();

@@ -98,6 +98,14 @@ static void before(hb_frame *f)
     hb_calls_leave_own(was);
 }
 
+/* One that fails ends the thread's own capture, or none. */
+static bool ends_capture(const hb_frame *f, int error)
+{
+    const hb_calls *c = hb_thread_tls->calls;
+    return f->call->kind == HB_CALL_END_CAPTURE &&
+           (error == 0 || atomic_load_explicit(&c->capturing, memory_order_relaxed));
+}
+
 static void after(hb_frame *f, int error)
 {
     bool was = hb_calls_enter_own();
@@ -109,7 +117,7 @@ static void after(hb_frame *f, int error)
         hb_timing_event_missed();
     if ((f->timing || f->is.no_timing) && !error) hb_call_made_work(f->correlation);
     if (f->call->kind == HB_CALL_BEGIN_CAPTURE && error) hb_timing_events_pause(false);
-    if (f->call->kind == HB_CALL_END_CAPTURE) hb_timing_events_pause(false);
+    if (ends_capture(f, error)) hb_timing_events_pause(false);
     hb_calls_leave_own(was);
 }
 

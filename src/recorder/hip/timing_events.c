@@ -475,6 +475,14 @@ static void begin_lists(void)
     list_clear(&self.unread);
 }
 
+/* Of captures that were going on as the last session ended the end is not heard. */
+static void forget_captures(void)
+{
+    hb_bare_lock_take(&self.hip_lock);
+    self.paused = 0;
+    hb_bare_lock_give(&self.hip_lock);
+}
+
 /* The reader and the events are the parent's. */
 void hb_timing_events_after_fork(void)
 {
@@ -489,6 +497,7 @@ bool hb_timing_events_enable(bool on)
 {
     if (on == self.reading) return true;
     if (on) {
+        forget_captures();
         self.ending = false;
         atomic_store(&self.ended, false);
         atomic_store(&self.uncertainty, 0);
