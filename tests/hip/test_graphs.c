@@ -6,6 +6,7 @@
 #include "vadds.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 
 enum { RUNS = 4 };
 
@@ -204,7 +205,8 @@ static void what_a_release_does_not_capture_has_run(void **state)
 
 /* ---- captures and sessions that do not begin and end together ---- */
 
-enum { LONG_NS = 50000000 }; /* a kernel that is still running when its session ends */
+/* Kernels that are still running when their session ends, and when it is no longer waited for. */
+enum { LONG_NS = 50000000, VERY_LONG_NS = 700000000 };
 
 static hipStream_t other; /* that is not captured */
 
@@ -254,6 +256,42 @@ static void a_capture_that_a_session_ends_in_costs_the_next_nothing(void **state
     cJSON *trace = capture_stop(prof);
     assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
     assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+}
+
+static sem_t captures, may_end;
+
+static void *capture_on_a_thread(void *unused)
+{
+    hipGraph_t graph;
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    sem_post(&captures);
+    sem_wait(&may_end);
+    HIP_OK(hipStreamEndCapture(stream, &graph));
+    HIP_OK(hipGraphDestroy(graph));
+    return unused;
+}
+
+/* The thread that captures is gone in the second session: nothing is heard of it any more. */
+static void a_capture_counts_in_its_own_session_only(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    sem_init(&captures, 0, 0);
+    sem_init(&may_end, 0, 0);
+    hb_profiler *prof = start();
+    assert_int_equal(pthread_create(&thread, NULL, capture_on_a_thread, NULL), 0);
+    sem_wait(&captures);
+    cJSON_Delete(capture_stop(prof));
+    sem_post(&may_end);
+    pthread_join(thread, NULL);
+    simhsa_set_kernel("vadd", NULL, VERY_LONG_NS);
+    prof = start();
+    HIP_OK(launch_as_hipcc(1, data, other));
+    cJSON *trace = capture_stop(prof);
+    simhsa_set_kernel("vadd", NULL, SIMHSA_DEFAULT_DURATION);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
     cJSON_Delete(trace);
 }
 
@@ -307,6 +345,7 @@ int main(void)
         cmocka_unit_test(what_a_release_does_not_capture_has_run),
         cmocka_unit_test(a_capture_survives_a_session_that_waits),
         cmocka_unit_test(a_capture_that_a_session_ends_in_costs_the_next_nothing),
+        cmocka_unit_test(a_capture_counts_in_its_own_session_only),
         cmocka_unit_test(an_end_that_is_no_captures_breaks_none),
     };
     setenv("SIMHSA_GPUS", "2", 1);

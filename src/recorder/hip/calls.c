@@ -100,7 +100,8 @@ static HB_COLD hb_calls *adopt(hb_thread *t)
         t->calls = c;
     }
     c->owner = t->number;
-    c->epoch = c->depth = 0;
+    atomic_store(&c->epoch, 0);
+    c->depth = 0;
     c->usual = HB_NOT_QUICK;
     atomic_store(&c->capturing, 0);
     c->ours = false;
@@ -117,16 +118,23 @@ static hb_calls *calls_self(void)
     return t ? adopt(t) : NULL;
 }
 
+/* By the owner. */
+static inline uint32_t epoch_of(const hb_calls *c)
+{
+    return atomic_load_explicit(&c->epoch, memory_order_relaxed);
+}
+
 bool hb_calls_of_program(void)
 {
     const hb_thread *t = hb_thread_tls;
     const hb_calls *c = t ? t->calls : NULL;
-    return c && c->owner == t->number && c->epoch;
+    return c && c->owner == t->number && epoch_of(c);
 }
 
 hb_call_counts hb_calls_count(void)
 {
     hb_call_counts sum = {0};
+    uint32_t session = __atomic_load_n(&hb_enabled_epoch, __ATOMIC_ACQUIRE);
     for (hb_calls *c = atomic_load(&all); c; c = c->next) {
         uint64_t launches = atomic_load_explicit(&c->launches, memory_order_acquire);
         sum.seen += atomic_load_explicit(&c->seen, memory_order_acquire) + launches;
@@ -136,7 +144,9 @@ hb_call_counts hb_calls_count(void)
         sum.expected += atomic_load_explicit(&c->expected, memory_order_acquire);
         sum.completed += atomic_load_explicit(&c->completed, memory_order_acquire);
         sum.replays += atomic_load_explicit(&c->replays, memory_order_acquire);
-        sum.capturing += atomic_load_explicit(&c->capturing, memory_order_acquire);
+        /* Those of an earlier session may have ended unheard. Acquire: with begin_session(). */
+        if (atomic_load_explicit(&c->epoch, memory_order_acquire) == session)
+            sum.capturing += atomic_load_explicit(&c->capturing, memory_order_acquire);
     }
     return sum;
 }
@@ -193,20 +203,20 @@ void hb_calls_after_fork(void)
 static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
 {
     atomic_store_explicit(&heard, true, memory_order_relaxed);
-    c->epoch = epoch;
+    atomic_store_explicit(&c->capturing, 0, memory_order_relaxed);
+    atomic_store_explicit(&c->epoch, epoch, memory_order_release); /* hb_calls_count() reads both */
     c->depth = 0;
     memset(c->streams, 0, sizeof c->streams);
     memset(c->sites, 0, sizeof c->sites);
     c->correlation |= HB_CORRELATIONS_AT_ONCE - 1; /* those of a session follow those of the last */
     c->launch = c->picked = 0;
-    atomic_store(&c->capturing, 0);
     hb_calls_choose_way(c);
 }
 
 void hb_calls_choose_way(hb_calls *c)
 {
     bool captured = atomic_load_explicit(&c->capturing, memory_order_relaxed) != 0;
-    c->usual = captured ? HB_NOT_QUICK : c->epoch;
+    c->usual = captured ? HB_NOT_QUICK : epoch_of(c);
 }
 
 /* A frame whose end was never told stands for a call that has returned: the stack, which grows
@@ -230,7 +240,7 @@ static inline hb_frame *push(uint32_t cid, const char *here)
     const hb_hip_call *call = &hb_calls_runtime.rows[cid];
     hb_calls *c = call->kind == HB_CALL_HIDDEN ? NULL : calls_self();
     if (!c || c->ours) return NULL;
-    if (HB_UNLIKELY(c->epoch != epoch)) begin_session(c, epoch);
+    if (HB_UNLIKELY(epoch_of(c) != epoch)) begin_session(c, epoch);
     if (HB_UNLIKELY(is_stale(c, here))) drop_stale(c, here);
     if (c->depth == HB_CALLS_MAX_DEPTH) return NULL;
     hb_frame *f = &c->frames[c->depth++];

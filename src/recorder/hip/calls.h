@@ -80,7 +80,7 @@ typedef struct hb_calls {
     _Alignas(64) uint32_t quick;
     uint32_t usual;
     uint32_t depth;
-    uint32_t epoch;            /* the session of the frames */
+    _Atomic uint32_t epoch;    /* the session of the frames, and of `capturing` */
     uint64_t correlation;      /* the last one */
     _Atomic uint64_t launches; /* by the short way */
     bool ours;                 /* hipboard itself calls HIP: not to be recorded */
@@ -198,7 +198,7 @@ void hb_work_arrived(bool certain);
 /** Sums over all threads. */
 typedef struct hb_call_counts {
     uint64_t seen, made, arrived, expected, completed, replays;
-    uint32_t capturing;
+    uint32_t capturing; /* in the running session; between two of them no capture is heard */
 } hb_call_counts;
 hb_call_counts hb_calls_count(void);
 
