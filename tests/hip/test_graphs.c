@@ -295,6 +295,104 @@ static void a_capture_counts_in_its_own_session_only(void **state)
     cJSON_Delete(trace);
 }
 
+/* What is captured of it in the session does not run, and no report of it is to come. */
+static void a_capture_that_a_session_begins_in_is_one(void **state)
+{
+    (void)state;
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    product("before", 10, 2);
+    hb_profiler *prof = start();
+    product("small", 100, 1);
+    product("large", 4000, 2);
+    hipGraph_t graph = end_capture();
+    product("after", 10, 1);
+    HIP_OK(hipStreamSynchronize(stream));
+    cJSON *trace = capture_stop(prof);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_work_not_reported"));
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
+    assert_true(sum_of_flops(trace) == 10);
+    cJSON_Delete(trace);
+    HIP_OK(hipGraphDestroy(graph));
+}
+
+/* Of which a part is recorded. */
+static void runs_of_such_a_graph_are_not_known_and_said(void **state)
+{
+    (void)state;
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    product("before", 10, 2);
+    hb_profiler *prof = start();
+    product("small", 100, 1);
+    hipGraph_t partly = end_capture();
+    hipGraph_t whole = capture();
+    hipGraphExec_t execs[] = {instantiate(partly), instantiate(whole)};
+    for (int i = 0; i < 2; i++)
+        run(execs[i], 1);
+    cJSON *trace = capture_stop(prof);
+    assert_true(sum_of_flops(trace) == 4200);
+    assert_true(metadata_says(trace, "hipboard_graph_notes", "1 run of graphs that were not"));
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+    destroy(partly, execs[0]);
+    destroy(whole, execs[1]);
+}
+
+static void *launch_amid_and_after_a_capture(void *unused)
+{
+    product("amid", 100, 1);
+    sem_post(&captures);
+    sem_wait(&may_end);
+    product("after", 10, 1);
+    return unused;
+}
+
+/* As backward passes of PyTorch do. */
+static void another_thread_may_launch_into_it(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    sem_init(&captures, 0, 0);
+    sem_init(&may_end, 0, 0);
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    hb_profiler *prof = start();
+    assert_int_equal(pthread_create(&thread, NULL, launch_amid_and_after_a_capture, NULL), 0);
+    sem_wait(&captures);
+    HIP_OK(hipGraphDestroy(end_capture()));
+    sem_post(&may_end);
+    pthread_join(thread, NULL);
+    HIP_OK(hipStreamSynchronize(stream));
+    cJSON *trace = capture_stop(prof);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
+    assert_true(sum_of_flops(trace) == 10);
+    cJSON_Delete(trace);
+}
+
+/* That thread does nothing more, and is not waited for. */
+static void the_end_waits_for_work_behind_it(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    sem_init(&captures, 0, 0);
+    sem_init(&may_end, 0, 0);
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    hb_profiler *prof = start();
+    assert_int_equal(pthread_create(&thread, NULL, launch_amid_and_after_a_capture, NULL), 0);
+    sem_wait(&captures);
+    HIP_OK(hipGraphDestroy(end_capture()));
+    simhsa_set_kernel("vadd", NULL, VERY_LONG_NS);
+    HIP_OK(launch_as_hipcc(1, data, other));
+    cJSON *trace = capture_stop(prof);
+    simhsa_set_kernel("vadd", NULL, SIMHSA_DEFAULT_DURATION);
+    sem_post(&may_end);
+    pthread_join(thread, NULL);
+    HIP_OK(hipDeviceSynchronize());
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
+    cJSON_Delete(trace);
+}
+
 static void *end_no_capture(void *unused)
 {
     hipGraph_t graph;
@@ -346,6 +444,10 @@ int main(void)
         cmocka_unit_test(a_capture_survives_a_session_that_waits),
         cmocka_unit_test(a_capture_that_a_session_ends_in_costs_the_next_nothing),
         cmocka_unit_test(a_capture_counts_in_its_own_session_only),
+        cmocka_unit_test(a_capture_that_a_session_begins_in_is_one),
+        cmocka_unit_test(runs_of_such_a_graph_are_not_known_and_said),
+        cmocka_unit_test(another_thread_may_launch_into_it),
+        cmocka_unit_test(the_end_waits_for_work_behind_it),
         cmocka_unit_test(an_end_that_is_no_captures_breaks_none),
     };
     setenv("SIMHSA_GPUS", "2", 1);

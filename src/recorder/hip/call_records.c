@@ -326,11 +326,12 @@ static void end_capture(hb_calls *c)
     hb_calls_choose_way(c);
 }
 
-static void note_capture_end(hb_calls *c, const hb_frame *f, const char *args)
+/* Of a capture whose begin was not heard a part is known: then nothing is said of its graph. */
+static void note_capture_end(hb_calls *c, const hb_frame *f, const char *args, bool whole)
 {
     const uint64_t *graph = hb_arg_pointer(hb_arg_word(args, f->call->ptr));
-    if (graph) hb_graphs_captured(*graph, c->captured);
-    if (graph) put_graph(f, HB_GRAPH_CAPTURED, *graph, 0);
+    if (graph) hb_graphs_captured(*graph, whole ? c->captured : 0);
+    if (graph) put_graph(f, HB_GRAPH_CAPTURED, whole ? *graph : 0, 0);
     c->captured = 0;
 }
 
@@ -348,7 +349,7 @@ static void note_graph_run(hb_calls *c, const hb_frame *f, const char *args)
 {
     uint64_t exec = hb_arg_word(args, f->call->ptr);
     bool all = atomic_load_explicit(&hb_calls_sampling, memory_order_relaxed) <= 1;
-    if (all && !f->is.untimed && !atomic_load_explicit(&c->capturing, memory_order_relaxed))
+    if (all && !f->is.untimed && !hb_calls_capture(c))
         hb_graph_made(hb_graphs_kernels(exec));
     put_graph(f, HB_GRAPH_RUN, 0, exec);
 }
@@ -356,6 +357,7 @@ static void note_graph_run(hb_calls *c, const hb_frame *f, const char *args)
 static void note_result(hb_frame *f, const char *args, int error)
 {
     hb_calls *c = hb_thread_tls->calls;
+    bool heard_begin = atomic_load_explicit(&c->capturing, memory_order_relaxed);
     switch (f->call->kind) {
     case HB_CALL_ALLOCATE:
     case HB_CALL_ALLOCATE_MANAGED:
@@ -370,7 +372,8 @@ static void note_result(hb_frame *f, const char *args, int error)
         break;
     case HB_CALL_END_CAPTURE:
         end_capture(c);
-        if (error == 0) note_capture_end(c, f, args);
+        atomic_fetch_add(&hb_captures_ended, 1);
+        if (error == 0) note_capture_end(c, f, args, heard_begin);
         break;
     case HB_CALL_UNLOAD: hb_kernels_outdate(); break;
     case HB_CALL_MAKE_GRAPH:

@@ -21,7 +21,16 @@ static bool can_be_asked_about(const hb_frame *f, uint64_t stream)
     return !f->is.per_thread && hb_calls_runtime.no_stream[f->cid] == HB_NULL_STREAM;
 }
 
-static int16_t learn(const hb_frame *f, uint64_t stream)
+/* It may have begun before the session did, or on another thread. */
+static void find_capture(hb_frame *f, uint64_t stream)
+{
+    uint32_t ended = atomic_load(&hb_captures_ended);
+    if (hb_stream_is_nameless(stream) || hb_calls_capture(hb_thread_tls->calls)) return;
+    if (hb_hip_is_captured(hb_calls_runtime.hip, hb_arg_pointer(stream)))
+        hb_calls_join_capture(f, ended);
+}
+
+static int16_t learn(hb_frame *f, uint64_t stream)
 {
     hb_known_stream *s = hb_known_stream_place(stream);
     uint32_t now = atomic_load_explicit(&hb_calls_stream_generation, memory_order_relaxed);
@@ -33,12 +42,13 @@ static int16_t learn(const hb_frame *f, uint64_t stream)
         return device;
     }
     if (s->stream == stream && s->generation == now && s->device == device) return device;
+    find_capture(f, stream);
     hb_busy_streams_add(stream, device);
     *s = (hb_known_stream){.stream = stream, .generation = now, .device = device};
     return device;
 }
 
-int16_t hb_call_learn_stream(const hb_frame *f, uint64_t stream)
+int16_t hb_call_learn_stream(hb_frame *f, uint64_t stream)
 {
     bool was = hb_calls_enter_own();
     int16_t device = learn(f, stream);

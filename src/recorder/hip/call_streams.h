@@ -22,11 +22,12 @@ static inline hb_known_stream *hb_known_stream_place(uint64_t stream)
     return &c->streams[mixed >> 60]; /* HB_CALLS_KNOWN_STREAMS */
 }
 
-/** The device, asked of the runtime; -1: it does not say. */
-HB_COLD int16_t hb_call_learn_stream(const hb_frame *f, uint64_t stream);
+/** The device, asked of the runtime; -1: it does not say. A stream that is being captured into a
+ * graph makes its call one that is captured. */
+HB_COLD int16_t hb_call_learn_stream(hb_frame *f, uint64_t stream);
 
 /** The same, for the calling thread's call. */
-static inline int16_t hb_call_device_of(const hb_frame *f, uint64_t stream)
+static inline int16_t hb_call_device_of(hb_frame *f, uint64_t stream)
 {
     const hb_known_stream *s = hb_known_stream_place(stream);
     uint32_t now = atomic_load_explicit(&hb_calls_stream_generation, memory_order_relaxed);

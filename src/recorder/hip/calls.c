@@ -18,6 +18,7 @@ static _Atomic uint64_t next_correlation = HB_CORRELATIONS_AT_ONCE;
 static _Atomic bool heard;
 _Atomic uint32_t hb_calls_stream_generation = 1;
 _Atomic uint32_t hb_calls_sampling;
+_Atomic uint32_t hb_captures_ended = 1;
 
 /* Interposed calls are laid out by the table itself. */
 static hb_hip_call row_of(const char *name, const hb_hip *runtime, const hb_calls_source *calls)
@@ -87,6 +88,12 @@ const hb_hip_call *hb_calls_row(uint32_t cid)
 
 /* ---- threads ---- */
 
+static void forget_captures(hb_calls *c)
+{
+    atomic_store_explicit(&c->capturing, 0, memory_order_relaxed);
+    atomic_store_explicit(&c->joined, 0, memory_order_relaxed);
+}
+
 static HB_COLD hb_calls *adopt(hb_thread *t)
 {
     hb_calls *c = t->calls;
@@ -103,7 +110,7 @@ static HB_COLD hb_calls *adopt(hb_thread *t)
     atomic_store(&c->epoch, 0);
     c->depth = 0;
     c->usual = HB_NOT_QUICK;
-    atomic_store(&c->capturing, 0);
+    forget_captures(c);
     c->ours = false;
     hb_calls_settle(t, c);
     return c;
@@ -131,6 +138,14 @@ bool hb_calls_of_program(void)
     return c && c->owner == t->number && epoch_of(c);
 }
 
+/* Acquire: with the owner, who has found out or heard of it. */
+static uint32_t count_captures(const hb_calls *c)
+{
+    uint32_t joined = atomic_load_explicit(&c->joined, memory_order_acquire);
+    bool goes_on = joined && joined == atomic_load(&hb_captures_ended);
+    return atomic_load_explicit(&c->capturing, memory_order_acquire) + goes_on;
+}
+
 hb_call_counts hb_calls_count(void)
 {
     hb_call_counts sum = {0};
@@ -146,7 +161,7 @@ hb_call_counts hb_calls_count(void)
         sum.replays += atomic_load_explicit(&c->replays, memory_order_acquire);
         /* Those of an earlier session may have ended unheard. Acquire: with begin_session(). */
         if (atomic_load_explicit(&c->epoch, memory_order_acquire) == session)
-            sum.capturing += atomic_load_explicit(&c->capturing, memory_order_acquire);
+            sum.capturing += count_captures(c);
     }
     return sum;
 }
@@ -192,22 +207,27 @@ bool hb_calls_heard(void)
 void hb_calls_after_fork(void)
 {
     for (hb_calls *c = atomic_load(&all); c; c = c->next)
-        atomic_store(&c->capturing, 0);
+        forget_captures(c);
     atomic_store(&heard, false);
     hb_launches_go_quickly(false);
 }
 
 /* ---- frames ---- */
 
+static void forget_streams(hb_calls *c)
+{
+    memset(c->streams, 0, sizeof c->streams);
+    memset(c->sites, 0, sizeof c->sites);
+}
+
 /* Between sessions nothing is heard: neither ends of calls, captures and streams, nor unloads. */
 static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
 {
     atomic_store_explicit(&heard, true, memory_order_relaxed);
-    atomic_store_explicit(&c->capturing, 0, memory_order_relaxed);
+    forget_captures(c);
     atomic_store_explicit(&c->epoch, epoch, memory_order_release); /* hb_calls_count() reads both */
     c->depth = 0;
-    memset(c->streams, 0, sizeof c->streams);
-    memset(c->sites, 0, sizeof c->sites);
+    forget_streams(c);
     c->correlation |= HB_CORRELATIONS_AT_ONCE - 1; /* those of a session follow those of the last */
     c->launch = c->picked = 0;
     hb_calls_choose_way(c);
@@ -215,8 +235,33 @@ static HB_COLD void begin_session(hb_calls *c, uint32_t epoch)
 
 void hb_calls_choose_way(hb_calls *c)
 {
-    bool captured = atomic_load_explicit(&c->capturing, memory_order_relaxed) != 0;
-    c->usual = captured ? HB_NOT_QUICK : epoch_of(c);
+    c->usual = hb_calls_capture(c) ? HB_NOT_QUICK : epoch_of(c);
+}
+
+/* Its work was counted as made now. */
+void hb_calls_join_capture(hb_frame *f, uint32_t ended)
+{
+    hb_calls *c = hb_thread_tls->calls;
+    atomic_store_explicit(&c->joined, ended, memory_order_release);
+    hb_calls_choose_way(c);
+    if (f->counted) hb_uncount(f->counted);
+    f->counted = NULL;
+}
+
+/* Whichever capture has ended, perhaps on another thread: what is still being captured is found out
+ * anew. */
+static HB_COLD void leave_capture(hb_calls *c)
+{
+    atomic_store_explicit(&c->joined, 0, memory_order_release);
+    forget_streams(c);
+    hb_calls_choose_way(c);
+}
+
+static inline bool has_left_capture(const hb_calls *c)
+{
+    uint32_t joined = atomic_load_explicit(&c->joined, memory_order_relaxed);
+    return HB_UNLIKELY(joined) &&
+           joined != atomic_load_explicit(&hb_captures_ended, memory_order_relaxed);
 }
 
 /* A frame whose end was never told stands for a call that has returned: the stack, which grows
@@ -242,6 +287,7 @@ static inline hb_frame *push(uint32_t cid, const char *here)
     if (!c || c->ours) return NULL;
     if (HB_UNLIKELY(epoch_of(c) != epoch)) begin_session(c, epoch);
     if (HB_UNLIKELY(is_stale(c, here))) drop_stale(c, here);
+    if (HB_UNLIKELY(has_left_capture(c))) leave_capture(c);
     if (c->depth == HB_CALLS_MAX_DEPTH) return NULL;
     hb_frame *f = &c->frames[c->depth++];
     hb_calls_settle(hb_thread_tls, c);
@@ -287,7 +333,7 @@ bool hb_calls_pass_over_times(void)
 static inline void make_work_of_correlation(hb_frame *f)
 {
     hb_calls *c = hb_thread_tls->calls;
-    bool now = !atomic_load_explicit(&c->capturing, memory_order_relaxed);
+    bool now = !hb_calls_capture(c);
     if (hb_call_is_launch(f->call)) {
         f->is.untimed = hb_calls_pass_over_times();
         if (f->is.untimed) return;
@@ -363,7 +409,7 @@ void hb_call_made_work(uint64_t work)
     hb_calls *c = t ? t->calls : NULL;
     if (!c || c->depth == 0) return;
     hb_frame *f = &c->frames[c->depth - 1];
-    if (atomic_load_explicit(&c->capturing, memory_order_relaxed)) is_not_captured(f);
+    if (hb_calls_capture(c)) is_not_captured(f);
     hb_count(&c->made);
     f->counted = &c->made; /* unless the call fails after all */
     if (!f->work)

@@ -80,7 +80,7 @@ typedef struct hb_calls {
     _Alignas(64) uint32_t quick;
     uint32_t usual;
     uint32_t depth;
-    _Atomic uint32_t epoch;    /* the session of the frames, and of `capturing` */
+    _Atomic uint32_t epoch;    /* the session of the frames, and of the captures */
     uint64_t correlation;      /* the last one */
     _Atomic uint64_t launches; /* by the short way */
     bool ours;                 /* hipboard itself calls HIP: not to be recorded */
@@ -89,8 +89,10 @@ typedef struct hb_calls {
     struct hb_calls *next;                             /* of all */
     uint32_t owner;                                    /* hb_thread.number */
     _Atomic uint32_t capturing;                        /* streams that it puts into graphs */
-    uint32_t captured;                                 /* launches, since the last graph's end */
-    hb_known_stream streams[HB_CALLS_KNOWN_STREAMS];   /* by hash */
+    _Atomic uint32_t joined; /* it works on a stream of another capture, hb_captures_ended by then;
+                              * 0: it does not */
+    uint32_t captured;       /* launches, since the last graph's end */
+    hb_known_stream streams[HB_CALLS_KNOWN_STREAMS]; /* by hash */
     uint32_t launch, picked,
         random; /* of each hb_calls_sampling launches: the next, the timed one */
     /* calls; pieces of device work, and such as a copy may or may not make; runs of graphs.

@@ -36,6 +36,21 @@ extern HB_OWN hb_calls_of_runtime hb_calls_runtime;
 /** Moves when streams go: what was learnt of a handle before need not be true any more. */
 extern _Atomic uint32_t hb_calls_stream_generation;
 
+/** Moves with each end of a capture that is heard. */
+extern _Atomic uint32_t hb_captures_ended;
+
+/** Whether what the thread does is put into a graph, as far as it was heard. */
+static inline bool hb_calls_capture(const hb_calls *c)
+{
+    return atomic_load_explicit(&c->capturing, memory_order_relaxed) ||
+           atomic_load_explicit(&c->joined, memory_order_relaxed);
+}
+
+/** The running call makes work on a stream that is being captured, and no begin of that was heard
+ * of this thread: of a capture that began before the session, or that another thread began.
+ * `ended`: hb_captures_ended, from before that was found out. */
+HB_COLD void hb_calls_join_capture(hb_frame *f, uint32_t ended);
+
 /** After a change of `depth` or `ours`: what callbacks look at. */
 static inline void hb_calls_settle(hb_thread *t, hb_calls *c)
 {
@@ -53,7 +68,7 @@ static inline void hb_calls_set_ours(bool ours)
     hb_calls_settle(t, c);
 }
 
-/** After a change of `capturing`. */
+/** After a change of `capturing` or `joined`. */
 void hb_calls_choose_way(hb_calls *c);
 
 /* ---- arguments, as the runtime lays them out ---- */
@@ -94,8 +109,7 @@ static inline void hb_call_take_in(hb_frame *f, hb_thread *t, hb_record_call *r,
 /** enum hb_record_flags of a call, as far as its kind does not matter. */
 static inline unsigned hb_call_flags(const hb_frame *f)
 {
-    const hb_calls *c = hb_thread_tls->calls;
-    bool captured = atomic_load_explicit(&c->capturing, memory_order_relaxed);
+    bool captured = hb_calls_capture(hb_thread_tls->calls);
     return (captured ? HB_RECORD_CAPTURED : 0) | (f->is.unsure ? HB_RECORD_UNSURE : 0);
 }
 

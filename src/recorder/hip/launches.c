@@ -79,7 +79,7 @@ static bool may_be_kept(const hb_launch_site *s)
 }
 
 /* `generation` is from before: what moves it meanwhile makes the site outdated. */
-static hb_launch_site look_up(const hb_frame *f, const hb_launch_args *a)
+static hb_launch_site look_up(hb_frame *f, const hb_launch_args *a)
 {
     hb_launch_site s = {.function = a->function,
                         .stream = a->stream,
