@@ -60,7 +60,7 @@ int hipblasSgemm(handle, int, int, int, int, int, const float *, const void *, i
 
 static void others(handle h)
 {
-    enum { NONE = 111, TRANSPOSED = 112, UPPER = 121, NON_UNIT = 131, LEFT = 141 };
+    enum { NONE = 111, TRANSPOSED = 112, UPPER = 121, NON_UNIT = 131, LEFT = 141, RIGHT };
     const float one = 1, zero = 0;
     CALL(rocblas_sgemv, h, TRANSPOSED, 40, 24, &one, memory, 48, memory, 2, &zero, memory, 1);
     CALL(rocblas_sgemv, h, NONE, 40, 24, &one, memory, 48, memory, 2, &zero, memory, 1);
@@ -72,6 +72,7 @@ static void others(handle h)
     CALL(rocblas_strmm, h, LEFT, UPPER, NONE, NON_UNIT, 40, 24, &one, memory, 40, memory, 40,
          memory, 40);
     CALL(rocblas_strsm, h, LEFT, UPPER, NONE, NON_UNIT, 40, 24, &one, memory, 40, memory, 40);
+    CALL(rocblas_strsm, h, RIGHT, UPPER, NONE, NON_UNIT, 40, 24, &one, memory, 24, memory, 40);
     CALL(rocblas_sdot, h, 4096, memory, 1, memory, 2, memory);
     CALL(rocblas_snrm2, h, 4096, memory, 1, memory);
     CALL(rocblas_sscal, h, 4096, &one, memory, 1);

@@ -275,12 +275,17 @@ static void test_formulas(void **state)
         {"turned(a,2,3)", 2},
         {"turned(t,2,3)", 3},
         {"2*turned(t,a,b+1)-1", 23},
+        {"right(a,2,3)", 2},
+        {"right(t,2,3)", 2},
+        {"right(s,2,3)", 3},
+        {"turned(s,2,3)", 2},
+        {"a*right(s,a,b)", 77},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[100];
-        snprintf(text, sizeof text, "f | a b t:i | | %s |", cases[i].formula);
-        DESCRIBED(text, 7, 11, 112);
+        snprintf(text, sizeof text, "f | a b t:i s:i | | %s |", cases[i].formula);
+        DESCRIBED(text, 7, 11, 112, 142);
         assert_true(d.flops == cases[i].value);
         hb_op_table_free(&table);
     }
@@ -333,7 +338,8 @@ static void test_as_many_as_there_is_room_for(void **state)
 /* Words of formulas are parameters where there are some of that name. */
 static void test_a_parameter_goes_before_a_function_of_its_name(void **state)
 {
-    static const char *const names[] = {"fft", "min", "max", "turned", "dnnl", "ranks", "c"};
+    static const char *const names[] = {"fft",   "min",  "max",   "turned",
+                                        "right", "dnnl", "ranks", "c"};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char line[100];
@@ -634,6 +640,7 @@ static void test_allocators(void **state)
 static const char two_libraries[] =
     "rocblas_{sc}gemv | h t:i m:i n:i alpha A ld:i x inc:i | "
     "T[turned(t,m,n),turned(t,n,m); ld=ld t=t] T[turned(t,n,m)] | 2*m*n*c\n"
+    "rocblas_strsm | h side:i up:i m:i n:i | T[right(side,m,n),m] | m*n*right(side,m,n)\n"
     "rocblas_sdot | h n:i x incx:i result | f32[n] | 2*n\n"
     "map types 150=f16\nrocblas_ex | h t:i n:i | @types(t)[n]\n"
     "rocblas_odd | h n:I | f32[n] | n\n"
@@ -649,6 +656,8 @@ static void test_calls_that_libraries_tell_of(void **state)
         {"rocblas_sgemv,N,30,20,1,0x7f00,30,0x7f10,1,atomics_allowed", 30, 20, 1200},
         {"rocblas_sgemv,T,30,20,1,0x7f00,30,0x7f10,1", 20, 30, 1200},
         {"rocblas_cgemv,C,30,20,(1,-2),0x7f00,30,0x7f10,1", 20, 30, 4800},
+        {"rocblas_strsm,L,U,30,20", 30, 30, 18000},
+        {"rocblas_strsm,R,U,30,20", 20, 30, 12000},
         {"rocblas_sdot,77,0x7f00,1,atomics_not_allowed", 77, 0, 154},
         {"rocblas_ex,f16_r,9", 9, 0, 0},
         {"s_api = miopenForward | handle = stream: 0 | alpha = 0x7f | xDesc = {8, 16, 32, 32}, "
@@ -861,6 +870,8 @@ static const struct {
     {"f | n | | turned(m,1,2)", "1:18: wanted: a parameter that says whether"},
     {"f | n | | turned(n)", "1:19: wanted: a comma and two numbers"},
     {"f | n | | turned(n,1)", "1:21: wanted: a comma and a second number"},
+    {"f | n | | right(m,1,2)", "1:17: wanted: a parameter that says on which side"},
+    {"f | n | | right(n)", "1:18: wanted: a comma and two numbers"},
     {"f | n | | (n", "1:13: wanted: )"},
     {"f | n | | n | hue=3", "1:15: no option"},
     {"f | n | | n | use=m", "1:19: wanted: a parameter"},
@@ -1019,21 +1030,82 @@ static void test_lines_behind_a_wrong_one_hold(void **state)
 
 /* ---- hipboard's own ---- */
 
-static void test_own_tables_have_no_mistakes(void **state)
+static hb_op_table own_tables(void)
 {
     static const char *const names[] = {"blas", "dnnl", "fft", "lapack", "rccl", "rocm"};
     hb_op_table table = {0};
     told[0] = '\0';
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[500];
         snprintf(path, sizeof path, "%s/%s.ops", SHARED_TABLES, names[i]);
         assert_int_equal(hb_op_table_read_file(&table, path, false, tell, NULL), HB_OK);
     }
     assert_string_equal(told, "");
+    return table;
+}
+
+static void test_own_tables_have_no_mistakes(void **state)
+{
+    hb_op_table table = own_tables();
+    (void)state;
     assert_true(table.rows.count > 1000);
     assert_string_equal(hb_op_table_find(&table, "scipy_cblas_dgemm64_")->name, "cblas_dgemm");
     assert_int_equal(hb_op_table_find(&table, "rocblas_zgemm")->cost, 4);
+    hb_op_table_free(&table);
+}
+
+static const hb_op_param *param_of(const hb_op_entry *row, const char *name)
+{
+    for (int i = 0; i < row->num_params; i++)
+        if (strcmp(row->params[i].name, name) == 0) return &row->params[i];
+    return NULL;
+}
+
+/* As the function takes it: a number, or the address of one. */
+static void pass(const hb_op_entry *row, const char *name, const int64_t *number, uint64_t *words)
+{
+    const hb_op_param *p = param_of(row, name);
+    assert_non_null(p);
+    words[p->place] = p->class > HB_OP_FLOAT ? (uintptr_t)number : (uint64_t)*number;
+}
+
+/* B is m by n; A is as large as B's columns are long, or its rows where it stands on the right. */
+static void check_sides(const hb_op_entry *row)
+{
+    static const char left = 'L', right = 'R', small[] = "r";
+    const uint64_t letters[] = {(uintptr_t)&left, (uintptr_t)&right, (uintptr_t)small};
+    static const uint64_t numbers[] = {141, 142, 142};
+    const int64_t m = 1000, n = 200;
+    const hb_op_param *side = param_of(row, "side");
+    const bool symmetric = strstr(row->symbol, "symm") != NULL;
+    for (size_t i = 0; i < 3; i++) {
+        const int64_t order = i ? n : m;
+        uint64_t words[HB_OP_MAX_PARAMS + HB_OP_STACK_WORDS] = {0};
+        hb_op_description d;
+        words[side->place] = side->class == HB_OP_WORD ? letters[i] : numbers[i];
+        pass(row, "m", &m, words);
+        pass(row, "n", &n, words);
+        hb_op_describe(row, words, NULL, &d);
+        assert_true(d.tensors[0].known && d.tensors[1].known);
+        assert_int_equal(d.tensors[0].dims[0], order);
+        assert_int_equal(d.tensors[0].dims[1], order);
+        assert_int_equal(d.tensors[1].dims[0], m);
+        assert_int_equal(d.tensors[1].dims[1], n);
+        assert_true(d.flops == (double)(m * n * order * row->cost * (symmetric ? 2 : 1)));
+    }
+}
+
+static void test_own_tables_know_on_which_side_a_matrix_stands(void **state)
+{
+    hb_op_table table = own_tables();
+    uint32_t rows = 0;
+    (void)state;
+    for (uint32_t i = 0; i < table.rows.count; i++) {
+        if (!param_of(table.rows.items[i], "side")) continue;
+        check_sides(table.rows.items[i]);
+        rows++;
+    }
+    assert_true(rows >= 50);
     hb_op_table_free(&table);
 }
 
@@ -1259,6 +1331,7 @@ int main(void)
         cmocka_unit_test(test_a_nul_byte_is_a_mistake),
         cmocka_unit_test(test_lines_behind_a_wrong_one_hold),
         cmocka_unit_test(test_own_tables_have_no_mistakes),
+        cmocka_unit_test(test_own_tables_know_on_which_side_a_matrix_stands),
         cmocka_unit_test(test_the_ninth_of_floating_point_does),
         cmocka_unit_test(test_what_communicates),
         cmocka_unit_test(test_a_formula_keeps_sixteen_numbers_in_mind),

@@ -107,16 +107,28 @@ static double number_of(const hb_op_token *token, const given *g)
 }
 
 /* As BLAS tells it: an enum's value, or the address of a letter. */
-static bool is_transposed(const given *g, int param)
+static bool is_one_of(const given *g, int param, const char *letters, int64_t lowest,
+                      int64_t highest)
 {
-    enum { TRANSPOSED = 112, CONJUGATED = 113 };
     const hb_op_param *p = &g->row->params[param];
     char letter = 0;
     if (p->class == HB_OP_WORD && g->words[p->place] > LOWEST_ADDRESS)
         return hb_op_peek(g->row, g->words[p->place], &letter, 1) && letter &&
-               strchr("TtCc", letter);
+               strchr(letters, letter);
     int64_t value = hb_op_value(g->row, g->words, param);
-    return value == TRANSPOSED || value == CONJUGATED;
+    return value >= lowest && value <= highest;
+}
+
+static bool is_transposed(const given *g, int param)
+{
+    enum { TRANSPOSED = 112, CONJUGATED = 113 };
+    return is_one_of(g, param, "TtCc", TRANSPOSED, CONJUGATED);
+}
+
+static bool is_on_the_right(const given *g, int param)
+{
+    enum { RIGHT = 142 };
+    return is_one_of(g, param, "Rr", RIGHT, RIGHT);
 }
 
 /* The parser has seen to it that the stack holds it. */
@@ -128,9 +140,11 @@ static double evaluate(const hb_op_formula *formula, const given *g)
         const hb_op_token *token = &formula->tokens[i];
         if (token->kind < HB_OP_ADD) {
             stack[n++] = number_of(token, g);
-        } else if (token->kind == HB_OP_TURNED) {
+        } else if (token->kind >= HB_OP_TURNED) {
+            bool second = token->kind == HB_OP_RIGHT ? is_on_the_right(g, token->which)
+                                                     : is_transposed(g, token->which);
             n--;
-            if (is_transposed(g, token->which)) stack[n - 1] = stack[n];
+            if (second) stack[n - 1] = stack[n];
         } else {
             n--;
             stack[n - 1] = combine(token->kind, stack[n - 1], stack[n]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Formulas: + - * / and parentheses over numbers, parameters and what inputs are like; min(a,b),
- * max(a,b), fft(n, transforms) and turned(parameter, a, b).
+ * max(a,b), fft(n, transforms), turned(parameter, a, b) and right(parameter, a, b).
  */
 #include <stdlib.h>
 
@@ -59,16 +59,18 @@ static bool take_two(compiler *c, hb_op_token token)
     return add(c, token);
 }
 
-/* "turned(transposed, rows, columns)". */
-static bool take_turned(compiler *c)
+/* "turned(transposed, rows, columns)", "right(side, rows, columns)". */
+static bool take_choice(compiler *c, enum hb_op_token_kind kind)
 {
     hb_op_line *l = c->line;
     const char *where = l->at;
     int param = hb_op_param_named(l, hb_op_take_name(l));
     if (param < 0 || l->params[param].class == HB_OP_FLOAT || l->params[param].class >= HB_OP_INTS)
-        return hb_op_wrong(l, where, "wanted: a parameter that says whether it is transposed");
+        return hb_op_wrong(l, where, "wanted: a parameter that says %s",
+                           kind == HB_OP_RIGHT ? "on which side it stands"
+                                               : "whether it is transposed");
     if (!hb_op_take(l, ',')) return hb_op_wrong(l, l->at, "wanted: a comma and two numbers");
-    return take_two(c, (hb_op_token){.kind = HB_OP_TURNED, .which = (uint8_t)param});
+    return take_two(c, (hb_op_token){.kind = kind, .which = (uint8_t)param});
 }
 
 /* "dnnl(primitive)": a library that tells how much work it is; "ranks(communicator)". */
@@ -98,7 +100,10 @@ static bool take_named(compiler *c)
     for (size_t i = 0; param < 0 && i < HB_ARRAY_LEN(functions); i++)
         if (hb_str_is(name, functions[i].name) && hb_op_take(l, '('))
             return take_two(c, (hb_op_token){.kind = functions[i].kind});
-    if (param < 0 && hb_str_is(name, "turned") && hb_op_take(l, '(')) return take_turned(c);
+    if (param < 0 && hb_str_is(name, "turned") && hb_op_take(l, '('))
+        return take_choice(c, HB_OP_TURNED);
+    if (param < 0 && hb_str_is(name, "right") && hb_op_take(l, '('))
+        return take_choice(c, HB_OP_RIGHT);
     if (param < 0 && hb_str_is(name, "dnnl") && hb_op_take(l, '('))
         return take_outside(c, HB_OP_OUTSIDE);
     if (param < 0 && hb_str_is(name, "ranks") && hb_op_take(l, '('))

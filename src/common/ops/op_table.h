@@ -64,6 +64,7 @@ enum hb_op_token_kind {
     HB_OP_GREATER,
     HB_OP_FFT,    /* 5 n log2(n / transforms) */
     HB_OP_TURNED, /* the second where a parameter says that a matrix is multiplied transposed */
+    HB_OP_RIGHT,  /* the second where a parameter says that a matrix stands on the right */
 };
 
 typedef struct hb_op_token {

@@ -55,10 +55,11 @@ static uint64_t type_number(hb_str text)
  * no formula asks for. */
 static uint64_t word_of(hb_str text)
 {
-    enum { NOT_TRANSPOSED = 111, TRANSPOSED, CONJUGATED };
+    enum { NOT_TRANSPOSED = 111, TRANSPOSED, CONJUGATED, RIGHT = 142 };
     if (hb_str_is(text, "N")) return NOT_TRANSPOSED;
     if (hb_str_is(text, "T")) return TRANSPOSED;
     if (hb_str_is(text, "C")) return CONJUGATED;
+    if (hb_str_is(text, "R")) return RIGHT;
     if (text.len && ((text.s[0] >= '0' && text.s[0] <= '9') || text.s[0] == '-'))
         return (uint64_t)strtoll(text.s, NULL, 10);
     return type_number(text);
