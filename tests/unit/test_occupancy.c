@@ -100,6 +100,42 @@ static void small_grids_leave_cus_empty(void **state)
     assert_string_equal(o.limit, "grid");
 }
 
+/* Two CUs of RDNA are one of HIP's, whose blocks they share. */
+static void small_grids_leave_cus_of_pairs_empty(void **state)
+{
+    static const struct {
+        const char *arch;
+        uint64_t grid; /* of blocks of 8 waves, on 48 pairs */
+        double blocks, percent;
+        const char *limit;
+    } rows[] = {
+        {"gfx1100", 48, 1, 12.5, "grid"}, /* half a block of 8 waves in 32 slots */
+        {"gfx1100", 192, 4, 50, "grid"},
+        {"gfx1100", 383, 383 / 48., 100 * 383 / 384., "grid"},
+        {"gfx1100", 384, 8, 100, "waves"},
+        {"gfx1100", 4800, 100, 100, "waves"},
+        {"gfx1010", 48, 1, 10, "grid"}, /* of 40 */
+        {"gfx1030", 192, 4, 50, "grid"},
+        {"gfx1103", 192, 4, 50, "grid"},
+        {"gfx1151", 192, 4, 50, "grid"},
+        {"gfx1200", 192, 4, 50, "grid"},
+        {"gfx12-generic", 48, 1, 12.5, "grid"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        hb_occupancy_query q = mi200(32, 256);
+        q.arch = rows[i].arch;
+        q.num_cus = 48;
+        q.wave_size = 32;
+        q.grid_blocks = rows[i].grid;
+        hb_occupancy o = of(q);
+        assert_float_equal(o.blocks_per_sm, rows[i].blocks, 1e-9); /* as HIP counts */
+        assert_float_equal(o.warps_per_sm, rows[i].blocks * 8, 1e-9);
+        assert_float_equal(o.percent, rows[i].percent, 1e-9);
+        assert_string_equal(o.limit, rows[i].limit);
+    }
+}
+
 static void older_architectures_count_scalar_registers(void **state)
 {
     (void)state;
@@ -235,6 +271,7 @@ int main(void)
         cmocka_unit_test(accumulation_registers_stand_behind_the_others),
         cmocka_unit_test(lds_limits_blocks),
         cmocka_unit_test(small_grids_leave_cus_empty),
+        cmocka_unit_test(small_grids_leave_cus_of_pairs_empty),
         cmocka_unit_test(older_architectures_count_scalar_registers),
         cmocka_unit_test(rdna_waves_are_narrow),
         cmocka_unit_test(each_architecture_gives_registers_out_in_its_own_way),

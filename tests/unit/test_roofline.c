@@ -53,6 +53,19 @@ static void peaks_are_the_published_ones(void **state)
     assert_near(rx7900.bytes, 960e9);
 }
 
+/* Whether or not their peaks are known. */
+static void hip_counts_pairs_of_cus_since_gfx10(void **state)
+{
+    static const char *const pairs[] = {"gfx1010", "gfx1030",       "gfx1100", "gfx1103",
+                                        "gfx1151", "gfx12-generic", "gfx1201"};
+    static const char *const single[] = {"gfx803", "gfx90a:xnack-", "gfx942", "sm_90a", ""};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(pairs); i++)
+        assert_int_equal(hb_cus_of_one((hb_str){pairs[i], (uint32_t)strlen(pairs[i])}), 2);
+    for (size_t i = 0; i < HB_ARRAY_LEN(single); i++)
+        assert_int_equal(hb_cus_of_one((hb_str){single[i], (uint32_t)strlen(single[i])}), 1);
+}
+
 static void of_what_is_not_known_there_is_no_peak(void **state)
 {
     (void)state;
@@ -359,6 +372,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peaks_are_the_published_ones),
+        cmocka_unit_test(hip_counts_pairs_of_cus_since_gfx10),
         cmocka_unit_test(of_what_is_not_known_there_is_no_peak),
         cmocka_unit_test(every_type_has_its_peak),
         TEST(the_outermost_with_flops_has_the_kernels),

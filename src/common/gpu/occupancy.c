@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "gpu/peaks.h"
+
 typedef struct architecture {
     const char *prefix; /* the longest that fits counts */
     uint32_t simds;     /* per CU */
@@ -108,8 +110,9 @@ bool hb_occupancy_of(const hb_occupancy_query *q, hb_occupancy *o)
     if (!a) return false;
     bound b = blocks_per_cu(a, q, waves);
     double held = b.blocks;
-    if (q->grid_blocks && q->num_cus > 0 && o->blocks_per_sm < held) {
-        held = o->blocks_per_sm;
+    double given = o->blocks_per_sm / hb_cus_of_one((hb_str){q->arch, (uint32_t)strlen(q->arch)});
+    if (q->grid_blocks && q->num_cus > 0 && given < held) {
+        held = given;
         b.limit = "grid";
     }
     o->blocks_per_cu = b.blocks;

@@ -12,7 +12,7 @@
 /** A kernel and its launch. */
 typedef struct hb_occupancy_query {
     const char *arch;   /* "gfx90a"; what follows a ':' is passed over */
-    int32_t num_cus;    /* of the device; 0: unknown */
+    int32_t num_cus;    /* of the device, as HIP counts them (hb_cus_of_one()); 0: unknown */
     int32_t wave_size;  /* 32 or 64 */
     uint32_t vgprs;     /* per thread; with AGPRs known apart without them */
     uint32_t agprs;     /* per thread; HB_REGISTERS_UNKNOWN: none, or in vgprs */
@@ -25,8 +25,8 @@ typedef struct hb_occupancy_query {
 typedef struct hb_occupancy {
     uint32_t waves_per_block;
     uint32_t blocks_per_cu; /* that a CU can hold; 0: the kernel can't run */
-    double blocks_per_sm;   /* blocks of the grid / CUs; 0: unknown */
-    double warps_per_sm;    /* waves of the grid / CUs; 0: unknown */
+    double blocks_per_sm;   /* blocks of the grid / num_cus; 0: unknown */
+    double warps_per_sm;    /* waves of the grid / num_cus; 0: unknown */
     double percent;         /* of the CU's wave slots */
     const char *limit;      /* "VGPRs", "SGPRs", "LDS", "waves", "blocks" or "grid"; a literal */
 } hb_occupancy;

@@ -12,23 +12,22 @@
 typedef struct rates {
     const char *arch; /* the longest that fits counts */
     uint16_t vector[HB_PEAK_TYPES], matrix[HB_PEAK_TYPES];
-    uint8_t cus; /* of what HIP counts as one */
     uint8_t bits_a_cycle;
 } rates;
 
 /*           f64  f32  f16  bf16  f8   i8 */
 static const rates known[] = {
-    {"gfx900", {8, 128, 256, 0, 0, 0}, {0}, 1, 2},
-    {"gfx906", {64, 128, 256, 0, 0, 512}, {0}, 1, 2},
-    {"gfx908", {64, 128, 0, 0, 0, 0}, {0, 256, 1024, 512, 0, 1024}, 1, 2},
-    {"gfx90a", {128, 256, 0, 0, 0, 0}, {256, 256, 1024, 1024, 0, 1024}, 1, 2},
-    {"gfx942", {128, 256, 0, 0, 0, 0}, {256, 256, 2048, 2048, 4096, 4096}, 1, 4},
-    {"gfx950", {128, 256, 0, 0, 0, 0}, {128, 256, 4096, 4096, 8192, 8192}, 1, 4},
-    {"gfx103", {8, 128, 256, 0, 0, 512}, {0}, 2, 16},
-    {"gfx1100", {8, 256, 512, 0, 0, 0}, {0, 0, 512, 512, 0, 512}, 2, 16},
-    {"gfx1101", {8, 256, 512, 0, 0, 0}, {0, 0, 512, 512, 0, 512}, 2, 16},
-    {"gfx1102", {8, 256, 512, 0, 0, 0}, {0, 0, 512, 512, 0, 512}, 2, 16},
-    {"gfx120", {4, 256, 512, 0, 0, 0}, {0, 0, 1024, 1024, 2048, 2048}, 2, 16},
+    {"gfx900", {8, 128, 256, 0, 0, 0}, {0}, 2},
+    {"gfx906", {64, 128, 256, 0, 0, 512}, {0}, 2},
+    {"gfx908", {64, 128, 0, 0, 0, 0}, {0, 256, 1024, 512, 0, 1024}, 2},
+    {"gfx90a", {128, 256, 0, 0, 0, 0}, {256, 256, 1024, 1024, 0, 1024}, 2},
+    {"gfx942", {128, 256, 0, 0, 0, 0}, {256, 256, 2048, 2048, 4096, 4096}, 4},
+    {"gfx950", {128, 256, 0, 0, 0, 0}, {128, 256, 4096, 4096, 8192, 8192}, 4},
+    {"gfx103", {8, 128, 256, 0, 0, 512}, {0}, 16},
+    {"gfx1100", {8, 256, 512, 0, 0, 0}, {0, 0, 512, 512, 0, 512}, 16},
+    {"gfx1101", {8, 256, 512, 0, 0, 0}, {0, 0, 512, 512, 0, 512}, 16},
+    {"gfx1102", {8, 256, 512, 0, 0, 0}, {0, 0, 512, 512, 0, 512}, 16},
+    {"gfx120", {4, 256, 512, 0, 0, 0}, {0, 0, 1024, 1024, 2048, 2048}, 16},
 };
 
 /* ---- types ---- */
@@ -91,8 +90,7 @@ static const rates *find(hb_str arch)
 
 int32_t hb_cus_of_one(hb_str arch)
 {
-    const rates *r = find(arch);
-    return r ? (int32_t)r->cus : 1;
+    return hb_str_begins(arch, "gfx1") ? 2 : 1;
 }
 
 hb_peaks hb_peaks_of(const hb_peak_query *q)
@@ -100,7 +98,7 @@ hb_peaks hb_peaks_of(const hb_peak_query *q)
     hb_peaks peaks = {0};
     const rates *r = find(q->arch);
     if (!r) return peaks;
-    double cycles = q->clock_khz * 1e3 * r->cus * HB_MAX(q->num_cus, 0);
+    double cycles = q->clock_khz * 1e3 * hb_cus_of_one(q->arch) * HB_MAX(q->num_cus, 0);
     for (int i = 0; i < HB_PEAK_TYPES; i++) {
         peaks.vector[i] = r->vector[i] * cycles;
         peaks.matrix[i] = r->matrix[i] * cycles;

@@ -45,7 +45,7 @@ typedef struct hb_peaks {
     double bytes;                                        /* of its memory, a second */
 } hb_peaks;
 
-/** How many CUs HIP counts as one: two since gfx10. Of an architecture that is not known 1. */
+/** How many CUs HIP counts as one: two since gfx10. */
 int32_t hb_cus_of_one(hb_str arch);
 
 /** All zero for an architecture that is not known. */
