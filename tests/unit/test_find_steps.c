@@ -716,6 +716,67 @@ static void an_operator_of_a_steps_name_is_one(void **state)
     hb_found_steps_free(&f);
 }
 
+/* ---- a long recording ---- */
+
+/* Steps of three graphs and a wait, made as they are asked for. */
+enum { LONG_STEPS = 1500, GRAPHS = 3, GRAPH_KERNELS = 1000, STEP_NS = 1000000 };
+enum { STEP_EVENTS = GRAPHS * (1 + GRAPH_KERNELS) + 1 };
+
+typedef struct long_source {
+    hb_source source;
+    hb_trace_info info;
+    int64_t at, end;
+} long_source;
+
+static hb_result long_begin(hb_source *source, hb_pass pass)
+{
+    long_source *s = (long_source *)source;
+    s->at = 0;
+    s->end = pass == HB_PASS_DEVICE ? (int64_t)LONG_STEPS * STEP_EVENTS : 0;
+    return HB_OK;
+}
+
+static bool long_next(hb_source *source, hb_trace_event *e)
+{
+    static const char *const names[] = {"forward", "backward", "optimizer"};
+    long_source *s = (long_source *)source;
+    if (s->at == s->end) return false;
+    int64_t step = s->at / STEP_EVENTS, in_step = s->at % STEP_EVENTS;
+    int64_t graph = in_step / (1 + GRAPH_KERNELS), in_graph = in_step % (1 + GRAPH_KERNELS);
+    int64_t start = START + step * STEP_NS + graph * 200000 + in_graph * 100;
+    s->at++;
+    *e = (hb_trace_event){.tid = 100, .device = -1, .start_ns = start, .end_ns = start + 50};
+    e->kind = graph == GRAPHS ? HB_EVENT_SYNC : in_graph ? HB_EVENT_KERNEL : HB_EVENT_RUNTIME;
+    if (graph == GRAPHS) return true;
+    e->correlation = (uint64_t)(step * GRAPHS + graph) + 1;
+    e->runtime.launches = e->kind == HB_EVENT_RUNTIME;
+    e->name = (hb_str){names[graph], (uint32_t)strlen(names[graph])};
+    e->name_key = (uint64_t)graph + 1;
+    return true;
+}
+
+static void long_close(hb_source *source)
+{
+    (void)source;
+}
+
+/* More kernels than there may be launches. */
+static void steps_of_graphs_reach_to_the_end(void **state)
+{
+    long_source s = {.source = {.begin = long_begin, .next = long_next, .close = long_close}};
+    hb_found_steps f;
+    (void)state;
+    s.source.info = &s.info;
+    s.info.start_ns = START;
+    s.info.stop_ns = START + (int64_t)LONG_STEPS * STEP_NS;
+    assert_int_equal(hb_find_steps(&s.source, &(hb_step_wish){0}, &f), HB_OK);
+    assert_int_equal(f.method, HB_STEPS_SEQUENCE);
+    assert_int_equal(f.count, LONG_STEPS);
+    assert_true(f.coverage == 1);
+    assert_int_equal(f.items[LONG_STEPS - 1].start_ns, s.info.stop_ns - STEP_NS);
+    hb_found_steps_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -729,6 +790,7 @@ int main(void)
         cmocka_unit_test(steps_cut_no_operator),
         cmocka_unit_test(an_operator_of_a_steps_name_is_one),
         cmocka_unit_test(ranges_whose_names_count),
+        cmocka_unit_test(steps_of_graphs_reach_to_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static int begin(void **state)
     count = 0;
     memset(events, 0, sizeof events);
     arena = (hb_arena){0};
-    words = (hb_step_words){.arena = &arena, .texts = &texts};
+    words = (hb_step_words){.arena = &arena, .texts = &texts, .most = 1000};
     return hb_texts_init(&texts) ? 0 : -1;
 }
 
@@ -176,11 +176,70 @@ static void without_devices_operators_are(void **state)
     assert_true(busiest.first == 0 && busiest.end == 3);
 }
 
+/* So many kernels, of so many launches. */
+static void launch(int kernels, int launches)
+{
+    for (int i = 0; i < kernels; i++) {
+        if (i < launches) call(100, 100 + 10 * i, (uint64_t)i + 1);
+        work(HB_EVENT_KERNEL, "k", (uint64_t)(i % launches) + 1, 10);
+    }
+}
+
+/* A graph's kernels are one word, however many there are. */
+static void as_many_words_are_looked_at_as_may_be(void **state)
+{
+    (void)state;
+    words.most = 13;
+    launch(40, 13);
+    collect();
+    assert_false(words.too_many);
+    assert_int_equal(words.items.count, 13);
+    check_word(0, 100, 100, "k", 40);
+    check_word(12, 100, 220, "k", 30);
+}
+
+static void more_words_are_told_of(void **state)
+{
+    (void)state;
+    words.most = 13;
+    launch(14, 14);
+    collect();
+    assert_true(words.too_many);
+}
+
+/* Calls of one number, which recordings of several processes may have. */
+static void more_calls_than_works_are_told_of(void **state)
+{
+    (void)state;
+    words.most = 13;
+    launch(13, 13);
+    call(200, 100, 13);
+    collect();
+    assert_true(words.too_many);
+}
+
+static void more_operators_are_told_of(void **state)
+{
+    (void)state;
+    words.most = 3;
+    for (int i = 0; i < 4; i++) {
+        assert_false(words.too_many);
+        words.items.count = 0;
+        add(HB_EVENT_OP, "op", 1, 100 * i, 100 * i + 50);
+        collect();
+    }
+    assert_true(words.too_many);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(launches_are_words, begin, end),
         cmocka_unit_test_setup_teardown(without_devices_operators_are, begin, end),
+        cmocka_unit_test_setup_teardown(as_many_words_are_looked_at_as_may_be, begin, end),
+        cmocka_unit_test_setup_teardown(more_words_are_told_of, begin, end),
+        cmocka_unit_test_setup_teardown(more_calls_than_works_are_told_of, begin, end),
+        cmocka_unit_test_setup_teardown(more_operators_are_told_of, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
  * output each so many of them; or when they are few, as epochs are, and its own take as long. */
 enum { ROUND_NS = 1000000, FEW_ROUNDS = 10, STEPS_AND_OUTPUT = 2 };
 
-enum { ROUNDS_LEAST = 3 };
+enum { ROUNDS_LEAST = 3, WORDS_MOST = 4000000 };
 
 typedef struct guess {
     hb_arena *arena;
@@ -306,10 +306,14 @@ static bool by_sequence(const guess *g)
 bool hb_infer_steps(hb_arena *arena, hb_texts *texts, hb_source *source, uint32_t loop,
                     hb_found_steps *found)
 {
-    hb_step_words words = {.arena = arena, .texts = texts, .stop_ns = source->info->stop_ns};
+    hb_step_words words = {
+        .arena = arena, .texts = texts, .stop_ns = source->info->stop_ns, .most = WORDS_MOST};
     hb_step_words_collect(&words, source);
     guess g = {arena, &words, hb_step_words_busiest(&words), found, source};
-    if (words.items.count >= HB_STEP_WORDS_MAX) return false;
+    if (words.too_many && loop)
+        hb_arena_leave(arena, HB_ERROR_LIMIT, "more than %d launches: too many to look for loops",
+                       WORDS_MOST);
+    if (words.too_many) return false;
     if (loop || has_stacks(&g)) return by_stacks(&g, loop);
     return g.thread.end > g.thread.first && by_sequence(&g);
 }

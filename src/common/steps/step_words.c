@@ -9,7 +9,8 @@
 
 enum { KERNELS_WANTED = 12, FRAMES_MOST = 128, EXACT_SIZE = 512 };
 
-/* What a device did for one call, summed up. */
+/* What a device did for one call, summed up: of many kernels, as a graph runs them, the first one's
+ * names. */
 typedef struct work {
     uint64_t correlation;
     int64_t ns;
@@ -21,9 +22,10 @@ typedef struct collector {
     hb_step_words *words;
     hb_source *source;
     HB_VEC(work) works;
+    hb_dict numbers; /* of works, by correlation */
+    uint32_t last;   /* looked for; the next one is often the same or the one behind it */
     HB_VEC(hb_step_word) waits; /* what waits: only times, thread and whether it loads */
     uint32_t kernels;
-    uint32_t next; /* of `works`: whose call comes next, where calls are in the order of theirs */
     /* What follows itself is looked up once. */
     uint64_t last_key;
     uint32_t last_grid[3];
@@ -42,6 +44,13 @@ static hb_string_id text_id(const collector *c, const char *text, size_t size)
     hb_string_id id = hb_texts_add(c->words->texts, text, size);
     if (!id) hb_arena_leave(c->words->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
+}
+
+/* For one more than so many. */
+static bool has_room(const collector *c, uint32_t count)
+{
+    c->words->too_many |= count == c->words->most;
+    return !c->words->too_many;
 }
 
 /* ---- device work ---- */
@@ -84,54 +93,45 @@ static bool crosses(const hb_trace_event *e)
     return kind && (strcmp(kind, "HtoD") == 0 || strcmp(kind, "DtoH") == 0);
 }
 
+static work *work_of(collector *c, uint64_t correlation)
+{
+    work *all = c->works.items;
+    uint32_t i = c->last, end = HB_MIN(c->last + 2, c->works.count);
+    while (i < end && all[i].correlation != correlation)
+        i++;
+    if (i >= end) i = hb_dict_value(&c->numbers, correlation);
+    if (i == UINT32_MAX) return NULL;
+    c->last = i;
+    return &all[i];
+}
+
+static void add_work(collector *c, const hb_trace_event *e)
+{
+    if (!has_room(c, c->works.count)) return;
+    take_names(c, e);
+    hb_dict_set(c->words->arena, &c->numbers, e->correlation, c->works.count);
+    *HB_PUSH(c->words->arena, &c->works) =
+        (work){.correlation = e->correlation,
+               .ns = e->end_ns - e->start_ns,
+               .name = c->last_name,
+               .exact = c->last_exact ? c->last_exact : c->last_name,
+               .is_copy = e->kind != HB_EVENT_KERNEL,
+               .crosses = crosses(e)};
+}
+
 static void collect_works(collector *c)
 {
     hb_trace_event e;
     begin(c, HB_PASS_DEVICE);
-    while (c->source->next(c->source, &e) && c->works.count < HB_STEP_WORDS_MAX) {
+    while (c->source->next(c->source, &e)) {
         if (!is_work(&e) || !e.correlation) continue;
-        take_names(c, &e);
-        hb_string_id name = c->last_name, exact = c->last_exact;
         c->kernels += e.kind == HB_EVENT_KERNEL;
-        *HB_PUSH(c->words->arena, &c->works) = (work){.correlation = e.correlation,
-                                                      .ns = e.end_ns - e.start_ns,
-                                                      .name = name,
-                                                      .exact = exact ? exact : name,
-                                                      .is_copy = e.kind != HB_EVENT_KERNEL,
-                                                      .crosses = crosses(&e)};
-    }
-}
-
-static bool lower(const void *context, const void *a, const void *b)
-{
-    (void)context;
-    return ((const work *)a)->correlation < ((const work *)b)->correlation;
-}
-
-/* One for each call: graphs run many kernels, and are known by the first. */
-static void sum_up_works(collector *c)
-{
-    uint32_t kept = 0;
-    work *all = c->works.items;
-    hb_sort(c->words->arena, all, c->works.count, sizeof *all, lower, NULL);
-    for (uint32_t i = 0; i < c->works.count; i++) {
-        if (kept && all[kept - 1].correlation == all[i].correlation)
-            hb_add_ns(&all[kept - 1].ns, all[i].ns);
+        work *of_call = work_of(c, e.correlation);
+        if (of_call)
+            hb_add_ns(&of_call->ns, e.end_ns - e.start_ns);
         else
-            all[kept++] = all[i];
+            add_work(c, &e);
     }
-    c->works.count = kept;
-}
-
-static const work *work_of(collector *c, uint64_t correlation)
-{
-    const work *all = c->works.items;
-    size_t i = c->next;
-    bool here = i < c->works.count && all[i].correlation == correlation;
-    if (!here) i = HB_LOWER_BOUND(all, c->works.count, correlation, correlation);
-    if (i >= c->works.count || all[i].correlation != correlation) return NULL;
-    c->next = (uint32_t)i + 1;
-    return &all[i];
 }
 
 /* ---- stacks ---- */
@@ -177,7 +177,7 @@ static void take_call(collector *c, const hb_trace_event *e)
     hb_step_word word = {.start_ns = e->start_ns, .end_ns = e->end_ns, .tid = e->tid};
     bool waits = e->kind == HB_EVENT_SYNC || (w && w->crosses);
     if (waits) *HB_PUSH(c->words->arena, &c->waits) = word;
-    if (!w) return;
+    if (!w || !has_room(c, c->words->items.count)) return;
     word.work_ns = w->ns;
     word.name = w->name;
     word.exact = w->exact;
@@ -207,7 +207,7 @@ static void collect_calls(collector *c)
 {
     hb_trace_event e;
     begin(c, HB_PASS_DEVICE);
-    while (c->source->next(c->source, &e) && c->words->items.count < HB_STEP_WORDS_MAX)
+    while (!c->words->too_many && c->source->next(c->source, &e))
         if (e.kind == HB_EVENT_RUNTIME || e.kind == HB_EVENT_SYNC) take_call(c, &e);
 }
 
@@ -255,6 +255,7 @@ static hb_string_id exact_operator(const collector *c, const hb_trace_event *e)
 static void take_operator(collector *c, const hb_trace_event *e)
 {
     hb_step_words *words = c->words;
+    if (!has_room(c, words->items.count)) return;
     bool together = e->flags & HB_TEV_COMMUNICATION;
     *HB_PUSH(words->arena, &words->items) =
         (hb_step_word){.start_ns = e->start_ns,
@@ -273,7 +274,7 @@ static void collect_operators(collector *c)
     hb_trace_event e;
     int64_t tid = 0, end = INT64_MIN;
     begin(c, HB_PASS_HOST);
-    while (c->source->next(c->source, &e) && c->words->items.count < HB_STEP_WORDS_MAX) {
+    while (!c->words->too_many && c->source->next(c->source, &e)) {
         take_loader(c, &e);
         if (e.kind != HB_EVENT_OP) continue;
         if (e.tid != tid) end = INT64_MIN;
@@ -303,10 +304,10 @@ void hb_step_words_collect(hb_step_words *words, hb_source *source)
     collect_works(&c);
     if (c.kernels >= KERNELS_WANTED) {
         words->are_launches = true;
-        sum_up_works(&c);
         collect_calls(&c);
         collect_loaders(&c);
     } else {
+        words->too_many = false; /* whose works are not asked for */
         collect_operators(&c);
     }
     put_in_order(&c);

@@ -33,13 +33,12 @@ typedef struct hb_step_words {
     HB_VEC(uint64_t) frames; /* addresses, or numbers of frames' texts */
     int64_t work_ns;         /* of all words */
     int64_t stop_ns;         /* of the trace */
+    uint32_t most;           /* of how many there is room */
     bool are_launches;
+    bool too_many; /* there are more, and these are not all */
 } hb_step_words;
 
-/** More than this many are not looked at: HB_STEP_WORDS_MAX tells that it was so. */
-enum { HB_STEP_WORDS_MAX = 4000000 };
-
-/** Collects them. Leaves by the arena. */
+/** Collects them, with `arena`, `texts`, `stop_ns` and `most` given. Leaves by the arena. */
 void hb_step_words_collect(hb_step_words *words, hb_source *source);
 
 /** A stretch of one thread's words. */
