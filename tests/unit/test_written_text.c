@@ -75,6 +75,8 @@ static void put_host(void)
     sample_memory(&t, HB_DEVICE_CPU, -1, 30, 0x1000, 64, 64);
     sample_memory(&t, HB_DEVICE_HIP, 0, 31, 0x7f0000001000, 1 << 20, 1 << 21);
     sample_memory(&t, HB_DEVICE_HIP, 2, 32, 0x7f0000002000, -4096, 0);
+    sample_memory(&t, HB_DEVICE_HIP, 0, 33, 0, 40000000000, 1 << 21); /* no address, no more */
+    t.events[t.count - 1].flags = HB_TEV_OUT_OF_MEMORY;
 }
 
 static void put_modules(void)
@@ -304,7 +306,7 @@ static void all_that_perfetto_is_told(void **state)
     keep(&lines, "pftrace.txt");
     check_text(hb_buf_text(&lines), lines.size, "pftrace.txt");
     assert_int_equal(stats.bytes, to.buf.size);
-    assert_int_equal(stats.events, 5 + 3 + 6 + 6 + 3); /* scopes, memory, calls, work, numbers */
+    assert_int_equal(stats.events, 5 + 4 + 6 + 6 + 3); /* scopes, memory, calls, work, numbers */
     assert_int_equal(stats.inputs, 3);
     assert_int_equal(stats.modules, 2);
     assert_int_equal(stats.flows, 3);

@@ -140,6 +140,13 @@ static inline uint64_t hb_event_ns(const hb_trace_event *event)
                                            : 0;
 }
 
+/** What traces call a MEMORY event. */
+static inline hb_str hb_memory_event_name(const hb_trace_event *e)
+{
+    return hb_known_text(e->flags & HB_TEV_OUT_OF_MEMORY ? HB_KNOWN_OUT_OF_MEMORY
+                                                         : HB_KNOWN_MEMORY);
+}
+
 /** A step on the host: also an operator of such a name, which the writer makes one and the plugin
  * takes for one. */
 static inline bool hb_event_is_step(const hb_trace_event *event)

@@ -253,8 +253,7 @@ static void write_memory_args(hb_writer *w, char *p, const hb_trace_event *event
 
 void hb_write_memory(hb_writer *w, const hb_trace_event *event)
 {
-    bool failed = event->flags & HB_TEV_OUT_OF_MEMORY;
-    hb_str name = hb_known_text(failed ? HB_KNOWN_OUT_OF_MEMORY : HB_KNOWN_MEMORY);
+    hb_str name = hb_memory_event_name(event);
     char *p = hb_put_head(&w->out, hb_instant_head(HB_CATEGORY_CPU_INSTANT_EVENT), HB_STR("\""));
     memcpy(p, name.s, name.len);
     p = HB_PUT(p + name.len, "\"");

@@ -232,7 +232,7 @@ static void keep_host(writer *w, const hb_trace_event *e)
         .start = e->start_ns,
         .end = HB_MAX(e->end_ns, e->start_ns),
         .args = w->kept.size,
-        .name = memory ? hb_pf_text(&w->f, hb_known_text(HB_KNOWN_MEMORY)) : name_of(w, e),
+        .name = memory ? hb_pf_text(&w->f, hb_memory_event_name(e)) : name_of(w, e),
         .thread = thread_of(w, e->tid),
         .type = memory ? HB_PF_INSTANT : HB_PF_BEGIN,
         .category = (uint8_t)(hip ? HIP_API : categories[e->kind]),

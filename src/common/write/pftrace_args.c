@@ -215,7 +215,7 @@ void hb_pf_add_call(hb_pf_args *a, const hb_trace_event *e)
 void hb_pf_add_memory(hb_pf_args *a, const hb_trace_event *e)
 {
     const hb_memory_args *m = &e->memory;
-    add_pointer(a, "Addr", m->addr);
+    if (!(e->flags & HB_TEV_OUT_OF_MEMORY)) add_pointer(a, "Addr", m->addr);
     add_int(a, "Bytes", m->bytes);
     add_int(a, "Device Id", m->device_id);
     add_int(a, "Device Type", m->device_type);

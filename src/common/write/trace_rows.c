@@ -201,12 +201,11 @@ static void add_module(maker *m, const hb_trace_event *e)
 static void add_memory(maker *m, const hb_trace_event *e)
 {
     const hb_memory_args *args = &e->memory;
-    bool failed = e->flags & HB_TEV_OUT_OF_MEMORY;
     hb_row *row = add_row(m, e, 'i', HB_CATEGORY_CPU_INSTANT_EVENT, m->pid);
     m->writer.ev_idx++;
-    row->name = intern_str(m, hb_known_text(failed ? HB_KNOWN_OUT_OF_MEMORY : HB_KNOWN_MEMORY));
+    row->name = intern_str(m, hb_memory_event_name(e));
     row->flags |= HB_ROW_INSTANT | HB_ROW_ARGS;
-    if (failed) return;
+    if (e->flags & HB_TEV_OUT_OF_MEMORY) return;
     hb_memory_row *side = hb_builder_memory(&m->builder, row);
     unsigned type = hb_written_device_type(&m->writer, args->device_type);
     int32_t device = hb_written_device_id(&m->writer, args);

@@ -156,8 +156,7 @@ static void set_memory(record_source *s, hb_trace_event *event, const hb_record 
     event->kind = HB_EVENT_MEMORY;
     event->end_ns = event->start_ns;
     event->flags = r->flags & HB_RECORD_OOM ? HB_TEV_OUT_OF_MEMORY : 0;
-    event->name =
-        hb_known_text(r->flags & HB_RECORD_OOM ? HB_KNOWN_OUT_OF_MEMORY : HB_KNOWN_MEMORY);
+    event->name = hb_memory_event_name(event);
     event->name_key = 0;
     event->memory = (hb_memory_args){
         .device_type = m->device_type,
