@@ -286,6 +286,24 @@ def test_what_is_written_and_left_out_is_counted(form, written, left_out, tmp_pa
     assert sorted(line.strip() for line in lines) == sorted(f"{n} {text}" for text, n in told["left_out"].items())
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_allocation_that_failed_is_none(form, tmp_path):
+    """It stays one that failed, or is left out."""
+    made = one_of_each()
+    failed = {"ph": "i", "s": "t", "name": "[OutOfMemory]", "cat": "cpu_instant_event", "pid": 1, "tid": 1, "ts": 66,
+              "args": {"Bytes": 40000000000, "Total Allocated": 100, "Total Reserved": 0, "Device Type": 1, "Device Id": 0}}
+    (tmp_path / "t.json").write_text(json.dumps({**made, "traceEvents": made["traceEvents"] + [failed]}))
+    output = tmp_path / FORMATS[form]
+    told = json.loads(hipboard("export", "--json", "--format", form, tmp_path / "t.json", "-o", output).stdout)
+    left_out = [count for text, count in told["left_out"].items() if "failed" in text]
+    [trace] = imported(output, tmp_path / "log").values()
+    [memory] = [e for e in trace["traceEvents"] if e["name"] == "[memory]"]
+    found = [e["args"] for e in trace["traceEvents"] if e["name"] == "[OutOfMemory]"]
+    assert memory["args"]["Bytes"] == 100
+    assert left_out == ([] if form == "pftrace" else [1])
+    assert [(a["Bytes"], "Addr" in a) for a in found] == ([(40000000000, False)] if form == "pftrace" else [])
+
+
 def test_a_kernel_with_counters_is_one_event(tmp_path):
     """Each counter has a line in a table of its own."""
     source = DATA / "rocprofv3_csv/decode_stall_counter_collection.csv.gz"

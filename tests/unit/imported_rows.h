@@ -150,6 +150,7 @@ static inline void put_event(lines *to, const hb_import_process *p, const hb_tra
         if (e->memory.device_type != HB_DEVICE_CPU) put(to, " gpu %d", e->memory.device_id);
         put(to, " %+lld = %lld", (long long)e->memory.bytes, (long long)e->memory.total_allocated);
         assert_int_equal(e->memory.total_reserved, e->memory.total_allocated);
+        if (e->flags & HB_TEV_OUT_OF_MEMORY) put(to, " failed");
         break;
     case HB_EVENT_COUNTER:
         put(to, " %g", e->counter.value);

@@ -366,6 +366,8 @@ static const char hosts[] =
           ARGS("'Addr':256,'Bytes':-64,'Total Allocated':0,'Device Type':1,'Device Id':5000")) ","
     EVENT("i", "memory", "[memory]", 7, 1, 45,
           ARGS("'Addr':512,'Bytes':8,'Total Allocated':-8,'Device Type':0,'Device Id':3")) ","
+    EVENT("i", "memory", "[OutOfMemory]", 7, 1, 45.5,
+          ARGS("'Bytes':4096,'Total Allocated':64,'Device Type':1,'Device Id':2")) ","
     EVENT("i", "memory", "no total", 7, 1, 46, ARGS("'Addr':512,'Bytes':8")) ","
     EVENT("X", "mine", "no moment", 7, 1, 47, ARGS("'Addr':5,'Bytes':8,'Total Allocated':8")) ","
     /* numbers */
@@ -408,6 +410,7 @@ static const char rows_of_hosts[] =
     "memory 1 43000 at 0x100 gpu 2 +64 = 64\n"
     "memory 1 44000 at 0x100 gpu 1023 -64 = 0\n"
     "memory 1 45000 at 0x200 +8 = 0\n"
+    "memory 1 45500 gpu 2 +4096 = 64 failed\n"
     "op 10 14500-14750 'no category' id 6\n"
     "op 2 61000-62000 'of none' id 12\n"
     "sample 1 48000 'queue' 5 'rows'\n"
@@ -432,12 +435,12 @@ static const char rows_of_hosts[] =
 static void rows_of_the_host_in_chromes_format(void **state)
 {
     static const rows_left left[] = {
-        {"hip", 0, 0, 2, 14, 3, 3, 0, 9},
-        {"hsa", 0, 0, 10, 14, 3, 3, 0, 1},
-        {"rccl", 0, 0, 10, 14, 3, 3, 0, 1},
-        {"ranges", 0, 0, 11, 0, 3, 3, 0, 13}, /* the second process has nothing else */
-        {"memory", 0, 0, 11, 14, 0, 3, 0, 3},
-        {"counters", 0, 0, 11, 14, 3, 0, 0, 5},
+        {"hip", 0, 0, 2, 14, 4, 3, 0, 9},
+        {"hsa", 0, 0, 10, 14, 4, 3, 0, 1},
+        {"rccl", 0, 0, 10, 14, 4, 3, 0, 1},
+        {"ranges", 0, 0, 11, 0, 4, 3, 0, 13}, /* the second process has nothing else */
+        {"memory", 0, 0, 11, 14, 0, 3, 0, 4},
+        {"counters", 0, 0, 11, 14, 4, 0, 0, 5},
     };
     const char *path = keep_quoted("trace", hosts);
     (void)state;

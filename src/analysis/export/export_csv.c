@@ -188,10 +188,14 @@ static void put_scope(csv *c, const hb_trace_event *e)
 
 static void put_memory(csv *c, const hb_trace_event *e)
 {
-    hb_out *o = out_of(c, MEMORY);
     const hb_memory_args *m = &e->memory;
     int32_t gpu = m->device_type == HB_DEVICE_CPU ? -1 : m->device_id;
     int64_t *total = &c->totals[gpu < 0 || gpu > 63 ? 64 : gpu];
+    if (e->flags & HB_TEV_OUT_OF_MEMORY) {
+        c->counts->notes[HB_EXPORT_FAILED]++;
+        return;
+    }
+    hb_out *o = out_of(c, MEMORY);
     if (!o) return;
     *total += m->bytes;
     c->counts->notes[HB_EXPORT_TOTALS] += *total != m->total_allocated;

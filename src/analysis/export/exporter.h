@@ -16,6 +16,7 @@
     X(FLOWS, "arrows of the program left out")                                         \
     X(ANNOTATIONS, "annotations written as ranges, which are read as operators")       \
     X(TOTALS, "allocations whose total is left out, as it began before the first one") \
+    X(FAILED, "allocations that failed left out")                                      \
     X(SAMPLES, "values of counters over time left out")                                \
     X(FILLS, "fills of memory left out")                                               \
     X(COPY_SIZES, "copies whose size is left out")                                     \

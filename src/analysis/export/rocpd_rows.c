@@ -354,6 +354,10 @@ static void add_memory(hb_rocpd_out *r, const hb_trace_event *e)
     const hb_memory_args *m = &e->memory;
     int32_t gpu = m->device_type == HB_DEVICE_CPU ? -1 : m->device_id;
     int64_t *total = &r->totals[gpu < 0 || gpu > 63 ? 64 : gpu];
+    if (e->flags & HB_TEV_OUT_OF_MEMORY) {
+        r->counts->notes[HB_EXPORT_FAILED]++;
+        return;
+    }
     int64_t event = add_event(r, "MEMORY_ALLOCATION", 0, NULL), tid = thread_of(r, e->tid);
     (void)__builtin_add_overflow(*total, m->bytes, total); /* then none of it is true anyway */
     r->counts->notes[HB_EXPORT_TOTALS] += *total != m->total_allocated;

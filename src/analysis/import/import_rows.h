@@ -125,7 +125,8 @@ typedef struct hb_import_memory {
     uint32_t thread; /* of `threads` */
     int32_t device;  /* GPU; -1: the host's */
     uint32_t frees;
-    uint32_t told; /* its bytes and total are the file's */
+    uint16_t told; /* its bytes and total are the file's */
+    uint16_t failed;
 } hb_import_memory;
 
 /** A number at a moment. */

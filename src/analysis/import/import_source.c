@@ -66,6 +66,7 @@ static void make_memory(const rows_source *s, hb_trace_event *e, uint32_t row)
     const hb_import_memory *m = hb_column_at(&s->rows->memory, row);
     *e = (hb_trace_event){
         .kind = HB_EVENT_MEMORY,
+        .flags = m->failed ? HB_TEV_OUT_OF_MEMORY : 0,
         .start_ns = unix_time(s, m->time),
         .end_ns = unix_time(s, m->time),
         .tid = tid_of(s, m->thread),

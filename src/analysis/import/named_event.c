@@ -157,6 +157,7 @@ static void add_memory(hb_import *import, hb_import_process *p, const hb_named_e
     m->device = gpu ? (int32_t)HB_MIN(HB_MAX(number(e, HB_NAMED_DEVICE), 0), (int64_t)1023) : -1;
     m->frees = bytes < 0;
     m->told = true;
+    m->failed = hb_name_is(HB_KNOWN_OUT_OF_MEMORY, hb_texts_get(rows->texts, e->name));
     m->total = HB_MAX(number(e, HB_NAMED_TOTAL), 0);
 }
 
