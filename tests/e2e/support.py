@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -22,6 +23,18 @@ def run(*command, timeout=600, **options):
                           stdin=subprocess.DEVNULL, timeout=timeout, **options)
     assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def copy_of_build(to):
+    """The command with its libraries and tables, as a build directory holds them. Returns the command."""
+    for place in ("tools/hipboard/hipboard", "tools/hipboard/libhipboard-capture.so",
+                  "tools/hipboard/libhipboard-rocprofiler.so", "src/recorder/libhipboard.so.0",
+                  "src/recorder/libhipboard-mpi.so.0", "src/recorder/libhipboard-openmp.so.0",
+                  "src/analysis/libhipboard-analysis.so.0"):
+        (to / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(BUILD / place, to / place)
+    shutil.copytree(BUILD / "share", to / "share")
+    return to / "tools/hipboard/hipboard"
 
 
 @contextlib.contextmanager

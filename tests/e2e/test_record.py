@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from server import TensorBoard
-from support import BUILD, ROOT, SLOW_TO_UNLOCK, check_pftrace_beside, recover_when_dead, run
+from support import BUILD, ROOT, SLOW_TO_UNLOCK, check_pftrace_beside, copy_of_build, recover_when_dead, run
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 PLAIN = BUILD / "tests/hip/plain"
@@ -520,13 +520,8 @@ def test_a_program_that_profiles_itself_does_so_and_its_cycles_come_along(tmp_pa
 
 @needs_gpu
 def test_a_path_with_blanks_is_no_hindrance(tmp_path, hip):
-    for place in ["tools/hipboard/hipboard", "tools/hipboard/libhipboard-capture.so",
-                  "src/recorder/libhipboard.so.0", "src/analysis/libhipboard-analysis.so.0"]:
-        (tmp_path / "a b" / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(BUILD / place, tmp_path / "a b" / place)
-    shutil.copytree(BUILD / "share", tmp_path / "a b/share")
-    done = subprocess.run([*hip, tmp_path / "a b/tools/hipboard/hipboard", "record", "-o",
-                           tmp_path / "runs", "--", STEPS, "1", "0", "0", "exit"],
+    tool = copy_of_build(tmp_path / "a b")
+    done = subprocess.run([*hip, tool, "record", "-o", tmp_path / "runs", "--", STEPS, "1", "0", "0", "exit"],
                           capture_output=True, text=True, timeout=600, env=WITH_GPU)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
     assert len(traces(tmp_path / "runs")) == 1

@@ -2,14 +2,16 @@
 """Programs under `hipboard record` in surroundings that are not as they were when it began, and
 what other commands say of what killed processes left."""
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
-from support import BUILD
+from support import BUILD, copy_of_build
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
@@ -149,28 +151,35 @@ def test_a_disk_that_hangs_keeps_no_program_from_its_end(programs, tmp_path, opt
     assert "work" in "".join(path.read_text() for path in traces(tmp_path))
 
 
-def copy_of_hipboard(to):
-    """An installation whose path has a blank, which LD_PRELOAD can't say."""
-    to.mkdir()
-    for name in ("hipboard", "libhipboard-capture.so"):
-        shutil.copy(BUILD / "tools/hipboard" / name, to / name)
-    return to / "hipboard"
-
-
 def test_a_blank_in_the_own_path_does_not_matter_after_the_end(programs, tmp_path):
     """The shell ends, what it left begins another program."""
-    tool = copy_of_hipboard(tmp_path / "with blank")
+    tool = copy_of_build(tmp_path / "with blank")
     script = (f"(until [ -e {tmp_path / 'ended'} ]; do sleep 0.1; done; {programs / 'marks'};"
-              f" touch {tmp_path / 'done'}) > /dev/null 2>&1 &")
-    done = hipboard("record", "-o", tmp_path / "runs", "--", "bash", "-c", script, tool=tool,
-                    env=dict(os.environ,
-                             LD_LIBRARY_PATH=f"{BUILD}/src/recorder:{BUILD}/src/analysis"))
-    assert done.returncode == 0
+              f" echo $KOKKOS_TOOLS_LIBS > {tmp_path / 'path'}; mv {tmp_path / 'path'} {tmp_path / 'done'})"
+              f" > /dev/null 2> {tmp_path / 'said'} &")
+    done = hipboard("record", "--comm", "mpi", "-o", tmp_path / "runs", "--", "bash", "-c", script, tool=tool)
+    assert done.returncode == 0 and "ld.so" not in done.stderr
     (tmp_path / "ended").touch()
     until = time.monotonic() + 600
     while not (tmp_path / "done").exists() and time.monotonic() < until:
         time.sleep(0.1)
-    assert len(traces(tmp_path / "runs")) == 1
+    assert len(traces(tmp_path / "runs")) == 1 and "ld.so" not in (tmp_path / "said").read_text()
+    shutil.rmtree(Path((tmp_path / "done").read_text()).parents[1])  # links stay for what was left
+
+
+def test_all_libraries_of_a_path_that_lists_cannot_hold_are_loaded(programs, tmp_path):
+    tool, own = copy_of_build(tmp_path / "a b:c;d"), dict(os.environ, LD_LIBRARY_PATH=str(tmp_path))
+    subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", tmp_path / "librocprofiler-sdk.so"], check=True)
+    done = hipboard("record", "--comm", "mpi", "-o", tmp_path / "runs", "--", "sh", "-c",
+                    f"cat /proc/self/maps; env; {programs / 'marks'}", tool=tool, env=own)
+    assert (done.returncode, done.stderr) == (0, "")
+    for place in ("tools/hipboard/libhipboard-capture.so", "tools/hipboard/libhipboard-rocprofiler.so",
+                  "src/recorder/libhipboard-mpi.so.0"):
+        assert f"{tmp_path}/a b:c;d/{place}\n" in done.stdout
+    told = dict(line.split("=", 1) for line in done.stdout.splitlines() if re.match(r"\w+=", line))
+    named = [told["KOKKOS_TOOLS_LIBS"], told["OMP_TOOL_LIBRARIES"], *told["LD_PRELOAD"].split(":")]
+    assert [path for path in named if re.search(r"[ :;]", path)] == [] and len(named) == 5
+    assert not any(Path(path).parents[1].exists() for path in named)
 
 
 def begin_to_record(logdir):

@@ -17,6 +17,7 @@
 
 #include "capture.h"
 #include "launch.h"
+#include "library_links.h"
 #include "mpi_program.h"
 #include "options.h"
 #include "program_environment.h"
@@ -61,10 +62,12 @@ typedef struct request {
     hb_launch_info launch;
     rank_pack pack;
     char library[PATH_MAX], full_dir[PATH_MAX];
-    char plugin[PATH_MAX]; /* for RCCL; "" when there is none */
-    char written[64];      /* where processes name their traces */
-    char run[64];          /* tells this run's processes from others */
-    char link_dir[64];     /* holds a link to the library's directory; "" when there is none */
+    char rocprofiler_library[PATH_MAX], mpi_library[PATH_MAX]; /* "": none, or not wanted */
+    char openmp_library[PATH_MAX];                             /* likewise */
+    char plugin[PATH_MAX];                                     /* for RCCL; likewise */
+    char written[64]; /* where processes name their traces */
+    char run[64];     /* tells this run's processes from others */
+    library_links links;
 } request;
 
 static int fail(const char *what, const char *why)
@@ -73,24 +76,31 @@ static int fail(const char *what, const char *why)
     return EXIT_FAILED;
 }
 
-/* ---- the library ---- */
+/* ---- the libraries ---- */
 
-/* LD_PRELOAD is a list between blanks and colons, without a way to quote them: a library whose path
- * has some is reached by a link. */
-static bool name_without_blanks(request *r)
+/* Those that can be done without, too. */
+static void find_libraries(request *r)
 {
-    char link[sizeof r->link_dir + 8];
-    if (!strpbrk(r->library, " :")) return true;
-    *strrchr(r->library, '/') = '\0';
-    snprintf(r->link_dir, sizeof r->link_dir, "/tmp/hipboard-XXXXXX");
-    if (!mkdtemp(r->link_dir)) {
-        r->link_dir[0] = '\0';
-        return false;
-    }
-    snprintf(link, sizeof link, "%s/lib", r->link_dir);
-    if (symlink(r->library, link) != 0) return false;
-    snprintf(r->library, sizeof r->library, "%s/" CAPTURE_LIBRARY, link);
-    return true;
+    const struct {
+        const char *part;
+        bool wanted;
+        char *path;
+    } others[] = {
+        {ROCPROFILER_LIBRARY, !r->activities || (r->activities & HB_ACTIVITY_HIP),
+         r->rocprofiler_library},
+        {MPI_LIBRARY, r->mpi, r->mpi_library},
+        {OPENMP_LIBRARY, strcmp(r->openmp, "none") != 0, r->openmp_library},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!others[i].wanted || hb_part_path(others[i].part, others[i].path, PATH_MAX) != HB_OK)
+            others[i].path[0] = '\0';
+}
+
+/* What goes into lists. The plugin does not. */
+static bool link_libraries(request *r)
+{
+    return link_library(&r->links, r->library) && link_library(&r->links, r->rocprofiler_library) &&
+           link_library(&r->links, r->mpi_library) && link_library(&r->links, r->openmp_library);
 }
 
 /* ---- the program's environment ---- */
@@ -144,10 +154,8 @@ static void set_schedule(const hb_schedule_params *p)
 /* The second library, where ROCm will find rocprofiler-sdk: it looks for it by this name. */
 static void preload_for_rocprofiler(const request *r)
 {
-    char library[PATH_MAX + sizeof ROCPROFILER_LIBRARY];
-    bool wanted = r->activities == 0 || (r->activities & HB_ACTIVITY_HIP);
-    if (!wanted || !dlopen("librocprofiler-sdk.so", RTLD_LAZY)) return;
-    if (hb_part_path(ROCPROFILER_LIBRARY, library, sizeof library) == HB_OK) preload(library);
+    if (*r->rocprofiler_library && dlopen("librocprofiler-sdk.so", RTLD_LAZY))
+        preload(r->rocprofiler_library);
 }
 
 /* Of ranks that record themselves one by one, under a launcher, the first one speaks. */
@@ -163,19 +171,11 @@ static void set_operators(const request *r)
     free(list);
 }
 
-static void preload_for_mpi(const request *r)
-{
-    char library[PATH_MAX];
-    if (r->mpi && hb_part_path(MPI_LIBRARY, library, sizeof library) == HB_OK) preload(library);
-}
-
 /* A library of OpenMP that tells tools of itself stands in for gcc's, which does not, only where
  * that is asked for: it also answers to gcc's calls. */
 static void prepare_openmp(const request *r)
 {
-    char library[PATH_MAX];
-    if (strcmp(r->openmp, "none") == 0) return;
-    if (hb_part_path(OPENMP_LIBRARY, library, sizeof library) == HB_OK) name_to_openmp(library);
+    if (*r->openmp_library) name_to_openmp(r->openmp_library);
     if (strcmp(r->openmp, "swap") == 0) preload(OPENMP_RUNTIME);
 }
 
@@ -234,22 +234,12 @@ static void tell(void *context)
     set_schedule(&r->schedule);
     ask_for_clocks(r);
     if (*r->plugin) setenv(RCCL_PLUGIN, r->plugin, 1);
-    preload_for_mpi(r);
+    if (*r->mpi_library) preload(r->mpi_library);
     prepare_openmp(r);
     preload(r->library);
     name_to_kokkos(r->library);
     allow_address_checks();
     preload_for_rocprofiler(r);
-}
-
-/* Processes that stay behind load the library by it, too: then it stays. */
-static void remove_link(const request *r)
-{
-    char link[sizeof r->link_dir + 8];
-    if (!r->link_dir[0] || run_has_processes(r->run)) return;
-    snprintf(link, sizeof link, "%s/lib", r->link_dir);
-    unlink(link);
-    rmdir(r->link_dir);
 }
 
 /* ---- ranks ---- */
@@ -360,7 +350,8 @@ static int record(request *r, char **program)
     if (!realpath(r->dir, r->full_dir)) return fail(r->dir, strerror(errno)); /* it may chdir() */
     if (r->spool) setenv("HIPBOARD_SPOOL", r->spool, 1);
     if (!stage(r)) return EXIT_FAILED;
-    if (!name_without_blanks(r)) return fail("/tmp", strerror(errno));
+    find_libraries(r);
+    if (!link_libraries(r)) return fail("/tmp", strerror(errno));
     int64_t start_ns = unix_ns();
     snprintf(r->run, sizeof r->run, "%d.%lld", (int)getpid(), (long long)start_ns);
     recorded_run run = {.dir = r->dir,
@@ -377,7 +368,8 @@ static int record(request *r, char **program)
     if (!r->packs) tell_spool_place(&run);
     launch_end end = launch(program, tell, r);
     run.killed = end.by_signal;
-    remove_link(r);
+    /* Processes that stay behind load the libraries by them, too: then they stay. */
+    if (r->links.count && !run_has_processes(r->run)) remove_library_links(&r->links);
     table_list own = r->tables; /* of the user's lines the trace says which nobody imports */
     own.paths[0] = '\0';
     char *operators = list_tables(&own);
