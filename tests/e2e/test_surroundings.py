@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs under `hipboard record` in surroundings that are not as they were when it began, and
 what other commands say of what killed processes left."""
+import json
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support import BUILD, copy_of_build
+from support import BUILD, ROOT, copy_of_build
 
 HIPBOARD = BUILD / "tools/hipboard/hipboard"
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
@@ -53,6 +54,23 @@ int main(int argc, char **argv)
     free(memory);
     hangs *= 2;
     return 0;
+}
+"""
+MOVES = """
+#include <hipboard/hipboard.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    if (argc < 3 || chdir(argv[1]) != 0) return 2;
+    o.with_stack = true;
+    o.operators = "libraries";
+    o.on_trace_ready = hb_tensorboard_trace_handler(argv[2], "w", HB_NO_EVENT_FILE);
+    hb_profiler *prof = hb_profiler_create(&o);
+    if (!prof || hb_profiler_start(prof) != HB_OK) return puts(hb_last_error());
+    HB_RECORD_FUNCTION("moved") {}
+    return hb_profiler_stop(prof) != HB_OK;
 }
 """
 # The n-th part of a spool that is read does not come: the disk, or the server, does not answer.
@@ -180,6 +198,26 @@ def test_all_libraries_of_a_path_that_lists_cannot_hold_are_loaded(programs, tmp
     named = [told["KOKKOS_TOOLS_LIBS"], told["OMP_TOOL_LIBRARIES"], *told["LD_PRELOAD"].split(":")]
     assert [path for path in named if re.search(r"[ :;]", path)] == [] and len(named) == 5
     assert not any(Path(path).parents[1].exists() for path in named)
+
+
+@pytest.mark.parametrize("there", ["nothing", "another"])
+def test_parts_are_found_from_another_directory(tmp_path, there):
+    """The loader keeps the library's path as it was found, from the directory that the program began in. What has
+    that path from the new one, as another release or something worse, is not asked for anything."""
+    place = tmp_path / "place/src/recorder"
+    place.mkdir(parents=True)
+    if there == "another":
+        (place / "libhipboard.so.0").touch()
+        (place / "hipboard-symbolizer").write_text(f"#!/bin/sh\ntouch {tmp_path / 'started'} # hipboard-part 0.1.0\n")
+        (place / "hipboard-symbolizer").chmod(0o755)
+    subprocess.run(["gcc", "-g", "-x", "c", "-", f"-I{ROOT}/include", "-o", tmp_path / "moves", f"-L{BUILD}/src/recorder",
+                    "-lhipboard"], input=MOVES, text=True, check=True)
+    done = subprocess.run([tmp_path / "moves", place.parents[1], tmp_path / "runs"], cwd=BUILD, capture_output=True, text=True,
+                          env=dict(os.environ, LD_LIBRARY_PATH="src/recorder"), timeout=600)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    [trace] = traces(tmp_path / "runs")
+    [stack] = [e["args"]["Call stack"] for e in json.loads(trace.read_text())["traceEvents"] if e.get("name") == "moved"]
+    assert re.search(r"<stdin>\(\d+\): main;", stack) and not (tmp_path / "started").exists()
 
 
 def begin_to_record(logdir):

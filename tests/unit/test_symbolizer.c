@@ -795,6 +795,17 @@ static void files_with_code_are_listed(void **state)
     close(fd);
 }
 
+static void a_files_path_is_told_by_what_is_mapped(void **state)
+{
+    char own[PATH_MAX], path[PATH_MAX];
+    (void)state;
+    assert_non_null(realpath("/proc/self/exe", own));
+    assert_true(hb_mapped_path((void *)(uintptr_t)&here, path));
+    assert_string_equal(path, own);
+    assert_false(hb_mapped_path(&own, path)); /* of no file */
+    assert_false(hb_mapped_path(NULL, path));
+}
+
 /* Of a copy of this program with code, whether its build id is told. */
 static bool copy_has_id(const char *head, size_t size)
 {
@@ -893,6 +904,7 @@ int main(void)
         cmocka_unit_test(pythons_names_have_their_files),
         cmocka_unit_test(other_peoples_maps_are_not_read),
         IN_DIR(files_with_code_are_listed),
+        cmocka_unit_test(a_files_path_is_told_by_what_is_mapped),
         IN_DIR(only_programs_have_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

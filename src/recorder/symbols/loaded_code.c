@@ -85,7 +85,7 @@ static bool read_all(int fd, hb_buf *to)
 /* A line of /proc/PID/maps: "start-end perms offset device inode   /path". */
 typedef struct mapping {
     hb_str line, path; /* with their newline; path.s NULL: of no file */
-    unsigned long long start, offset;
+    unsigned long long start, end, offset;
     bool is_code;
 } mapping;
 
@@ -99,7 +99,8 @@ static bool next_mapping(hb_str *text, mapping *m)
     const char *slash = memchr(m->line.s, '/', m->line.len);
     if (slash && slash > m->line.s && slash[-1] == ' ')
         m->path = (hb_str){slash, (uint32_t)(newline + 1 - slash)};
-    if (sscanf(m->line.s, "%llx-%*x %7s %llx", &m->start, perms, &m->offset) != 3) m->path.s = NULL;
+    if (sscanf(m->line.s, "%llx-%llx %7s %llx", &m->start, &m->end, perms, &m->offset) != 4)
+        m->path.s = NULL;
     m->is_code = perms[2] == 'x';
     return true;
 }
@@ -139,4 +140,30 @@ void hb_put_loaded_code(hb_buf *to)
     if (fd >= 0) close(fd);
     if (mem >= 0) close(mem);
     hb_buf_free(&maps);
+}
+
+static bool find_path(hb_str maps, uint64_t address, char path[PATH_MAX])
+{
+    mapping m;
+    while (next_mapping(&maps, &m)) {
+        if (address < m.start || address >= m.end) continue;
+        if (!m.path.s || m.path.len > PATH_MAX) return false;
+        memcpy(path, m.path.s, m.path.len - 1);
+        path[m.path.len - 1] = '\0';
+        return true;
+    }
+    return false;
+}
+
+bool hb_mapped_path(const void *address, char path[PATH_MAX])
+{
+    enum { MOST_MAPS = 64 << 20 };
+    hb_buf maps;
+    hb_buf_init(&maps, MOST_MAPS);
+    int fd = hb_open_file("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    bool found = fd >= 0 && read_all(fd, &maps) &&
+                 find_path((hb_str){maps.data, (uint32_t)maps.size}, (uintptr_t)address, path);
+    if (fd >= 0) close(fd);
+    hb_buf_free(&maps);
+    return found;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "installed_places.h"
+#include "symbols/loaded_code.h"
 
 /* What a part holds, and behind it its version, up to a NUL or the end of a line. */
 static const char mark[] = "hipboard-part ";
@@ -33,14 +34,18 @@ bool hb_part_may_be_run(const char *path, uid_t installer)
            !(st.st_mode & S_IWOTH) && access(path, R_OK) == 0;
 }
 
-/* Of the file that this code is in: its directory and owner. */
+/* Of the file that this code is in: its directory and owner. The loader keeps a path as it found
+ * it, from the directory that the program was in then, and of a program what it was called by. */
 static bool own_place(char dir[PATH_MAX], uid_t *owner)
 {
     Dl_info info;
     struct stat st;
-    if (!dladdr((void *)(uintptr_t)&hb_part_may_be_run, &info) || !info.dli_fname) return false;
-    const char *file = strchr(info.dli_fname, '/') ? info.dli_fname : "/proc/self/exe";
-    if (!realpath(file, dir) || stat(dir, &st) != 0) return false;
+    char mapped[PATH_MAX];
+    const void *code = (void *)(uintptr_t)&hb_part_may_be_run;
+    if (!dladdr(code, &info) || !info.dli_fname) return false;
+    bool absolute = *info.dli_fname == '/';
+    if (!absolute && !hb_mapped_path(code, mapped)) return false;
+    if (!realpath(absolute ? info.dli_fname : mapped, dir) || stat(dir, &st) != 0) return false;
     *strrchr(dir, '/') = '\0';
     *owner = st.st_uid;
     return true;
