@@ -117,7 +117,8 @@ HB_API const char *hb_last_error(void);
 /** Writes the path of a part of this library that is a file of its own into `path`, of `size`
  * bytes: "hipboard-symbolizer", "libhipboard-capture.so". Wherever the library is: in a prefix, a
  * package, a wheel, its build tree. HB_ERROR_NOT_FOUND when it is not there, HB_ERROR_UNSUPPORTED
- * when it is of another version than hb_version(). */
+ * when it is of another version than hb_version(), or others than who installed the library could
+ * have put it there. */
 HB_API hb_result hb_part_path(const char *part, char *path, size_t size);
 
 /* ------------------------------------------------------------------------------------------- */

@@ -220,6 +220,21 @@ def test_parts_are_found_from_another_directory(tmp_path, there):
     assert re.search(r"<stdin>\(\d+\): main;", stack) and not (tmp_path / "started").exists()
 
 
+def test_a_share_where_everybody_may_write_is_told(tmp_path):
+    tool, refused = copy_of_build(tmp_path / "share"), "may be written to by everybody (mode 0777): chmod o-w it, or install elsewhere"
+    serve = tmp_path / "share/tools/hipboard/libhipboard-serve.so"
+    done = hipboard("serve", tmp_path, tool=tool)
+    assert done.returncode == 1 and "libhipboard-serve.so is neither in" in done.stderr
+    assert "`ninja -C build`" in done.stderr and "libmicrohttpd-dev" in done.stderr
+    serve.touch()
+    for path in tmp_path.rglob("*"):
+        path.chmod(0o777)
+    done = hipboard("serve", tmp_path, tool=tool)
+    assert done.returncode == 1 and refused in done.stderr and "libmicrohttpd" not in done.stderr
+    done = hipboard("record", "-o", tmp_path / "runs", "--", "true", tool=tool)
+    assert done.returncode == 1 and done.stderr.endswith(f"libhipboard-capture.so {refused}\n")
+
+
 def begin_to_record(logdir):
     """A group of processes, one of which has made its spool."""
     program = subprocess.Popen([HIPBOARD, "record", "-o", logdir, "--", "sleep", "1000"], start_new_session=True)

@@ -261,7 +261,8 @@ static void what_others_may_write_to_is_not_started(void **state)
 {
     (void)state;
     use_script("echo ready; cat", 0757);
-    assert_refused("is not there");
+    assert_refused("/helper may be written to by everybody (mode 0757): chmod o-w it, or install "
+                   "elsewhere");
 }
 
 /* Run are files of root's, of one's own, and of who installed the library, as far as no other may
@@ -330,6 +331,32 @@ static void parts_are_found_by_their_names(void **state)
     size_t size = strlen(path) + 1;
     assert_int_equal(hb_part_path(HB_PART_SYMBOLIZER, path, size), HB_OK);
     assert_int_equal(hb_part_path(HB_PART_SYMBOLIZER, path, size - 1), HB_ERROR_NOT_FOUND);
+}
+
+/* On shares where all may do everything. Told is what is wrong, not that there is nothing. */
+static void parts_that_are_refused_are_told(void **state)
+{
+    char own[PATH_MAX], part[PATH_MAX + 5], path[PATH_MAX], expected[PATH_MAX + 100];
+    (void)state;
+    assert_non_null(realpath("/proc/self/exe", own));
+    snprintf(part, sizeof part, "%s-part", own);
+    const char *name = strrchr(part, '/') + 1;
+    fclose(fopen(part, "w"));
+    assert_int_equal(chmod(part, 0777), 0);
+    assert_int_equal(hb_part_path(name, path, sizeof path), HB_ERROR_UNSUPPORTED);
+    snprintf(expected, sizeof expected,
+             "%s may be written to by everybody (mode 0777): chmod o-w it, or install elsewhere",
+             part);
+    assert_string_equal(hb_last_error(), expected);
+    assert_int_equal(chmod(part, 0755), 0);
+    assert_int_equal(hb_part_path(name, path, sizeof path), HB_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(hb_last_error(), "is a part of hipboard of another release"));
+    if (geteuid() == 0) {
+        assert_int_equal(chown(part, 3456, 0), 0);
+        assert_int_equal(hb_part_path(name, path, sizeof path), HB_ERROR_UNSUPPORTED);
+        assert_non_null(strstr(hb_last_error(), "belongs to user 3456"));
+    }
+    unlink(part);
 }
 
 static void without_descriptors_none_is_started(void **state)
@@ -887,6 +914,7 @@ int main(void)
         WITH_SCRIPT(what_others_may_write_to_is_not_started),
         IN_DIR(files_of_others_are_not_run),
         cmocka_unit_test(parts_are_found_by_their_names),
+        cmocka_unit_test(parts_that_are_refused_are_told),
         WITH_SCRIPT(without_descriptors_none_is_started),
         WITH_SCRIPT(an_empty_setting_means_none),
         WITH_SCRIPT(one_that_ends_leaves_addresses),

@@ -28,17 +28,24 @@ typedef struct serve_calls {
     serve_end_fn *end;
 } serve_calls;
 
+static void tell_missing(void)
+{
+    fprintf(stderr,
+            "hipboard serve: %s. Either it is not built yet (`ninja -C build`), or this hipboard "
+            "was built without libmicrohttpd: install that (Debian: libmicrohttpd-dev) and build "
+            "again. Until then `hipboard report` makes the same page as a file\n",
+            hb_last_error());
+}
+
 static bool load(serve_calls *calls)
 {
     char path[PATH_MAX];
-    if (hb_part_path(SERVE_LIBRARY, path, sizeof path) != HB_OK) {
-        fprintf(stderr,
-                "hipboard serve: this hipboard was built without libmicrohttpd (%s). Install it "
-                "(Debian: libmicrohttpd-dev) and build again; until then `hipboard report` makes "
-                "the same page as a file\n",
-                hb_last_error());
-        return false;
-    }
+    hb_result found = hb_part_path(SERVE_LIBRARY, path, sizeof path);
+    if (found == HB_ERROR_NOT_FOUND)
+        tell_missing();
+    else if (found != HB_OK)
+        fprintf(stderr, "hipboard serve: %s\n", hb_last_error());
+    if (found != HB_OK) return false;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     calls->begin = library ? (serve_begin_fn *)dlsym(library, SERVE_BEGIN) : NULL;
     calls->end = library ? (serve_end_fn *)dlsym(library, SERVE_END) : NULL;

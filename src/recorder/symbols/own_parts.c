@@ -26,12 +26,38 @@ static const char *const folders[] = {"/hipboard",
                                       "/../../share/hipboard"};
 static const char *const installed[] = {PARTS_DIR, SHARE_DIR};
 
+static bool is_trusted(uid_t owner, uid_t installer)
+{
+    return owner == 0 || owner == geteuid() || owner == installer;
+}
+
+static bool is_file(const char *path, struct stat *st)
+{
+    return stat(path, st) == 0 && S_ISREG(st->st_mode);
+}
+
 bool hb_part_may_be_run(const char *path, uid_t installer)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           (st.st_uid == 0 || st.st_uid == geteuid() || st.st_uid == installer) &&
-           !(st.st_mode & S_IWOTH) && access(path, R_OK) == 0;
+    return is_file(path, &st) && is_trusted(st.st_uid, installer) && !(st.st_mode & S_IWOTH) &&
+           access(path, R_OK) == 0;
+}
+
+hb_result hb_part_refuse(const char *path, uid_t installer)
+{
+    struct stat st;
+    if (!is_file(path, &st)) return hb_fail(HB_ERROR_NOT_FOUND, "%s is no file", path);
+    if (!is_trusted(st.st_uid, installer))
+        return hb_fail(HB_ERROR_UNSUPPORTED,
+                       "%s belongs to user %u, who is not root and did not install libhipboard: "
+                       "install all of it as one user",
+                       path, (unsigned)st.st_uid);
+    if (st.st_mode & S_IWOTH)
+        return hb_fail(HB_ERROR_UNSUPPORTED,
+                       "%s may be written to by everybody (mode %04o): chmod o-w it, or install "
+                       "elsewhere",
+                       path, (unsigned)st.st_mode & 07777);
+    return hb_fail(HB_ERROR_UNSUPPORTED, "%s may not be read", path);
 }
 
 /* Of the file that this code is in: its directory and owner. The loader keeps a path as it found
@@ -87,20 +113,32 @@ static hb_result check_version(const char *path)
                    path, *version ? version : "of another release", hb_version());
 }
 
+/* Where it may be, place by place. False: there is no room for this path. */
+static bool name_place(size_t i, const char *dir, const char *part, char *path, size_t size)
+{
+    size_t beside = HB_ARRAY_LEN(folders);
+    int n = i < beside ? snprintf(path, size, "%s%s/%s", dir, folders[i], part)
+                       : snprintf(path, size, "%s/%s", installed[i - beside], part);
+    return n > 0 && (size_t)n < size;
+}
+
 hb_result hb_part_path(const char *part, char *path, size_t size)
 {
+    enum { PLACES = HB_ARRAY_LEN(folders) + HB_ARRAY_LEN(installed) };
     char dir[PATH_MAX];
     uid_t installer = 0;
+    struct stat st;
     if (!part || !path || !*part || strchr(part, '/'))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no name of a part, or no place for its path");
     bool known = own_place(dir, &installer);
-    size_t beside = HB_ARRAY_LEN(folders);
-    for (size_t i = known ? 0 : beside; i < beside + HB_ARRAY_LEN(installed); i++) {
-        int n = i < beside ? snprintf(path, size, "%s%s/%s", dir, folders[i], part)
-                           : snprintf(path, size, "%s/%s", installed[i - beside], part);
-        if (n > 0 && (size_t)n < size && hb_part_may_be_run(path, installer))
-            return check_version(path);
+    size_t refused = PLACES;
+    for (size_t i = known ? 0 : HB_ARRAY_LEN(folders); i < PLACES; i++) {
+        if (!name_place(i, dir, part, path, size)) continue;
+        if (hb_part_may_be_run(path, installer)) return check_version(path);
+        if (refused == PLACES && is_file(path, &st)) refused = i;
     }
+    if (refused < PLACES && name_place(refused, dir, part, path, size))
+        return hb_part_refuse(path, installer);
     return hb_fail(HB_ERROR_NOT_FOUND,
                    "%s is neither in %s/hipboard nor in " PARTS_DIR " or " SHARE_DIR, part,
                    known ? dir : "the library's folder");

@@ -16,5 +16,7 @@
 
 /** What another user than who installed the library could have put there is not started. */
 bool hb_part_may_be_run(const char *path, uid_t installer);
+/** Fails with the reason why it is not: HB_ERROR_UNSUPPORTED, of no file HB_ERROR_NOT_FOUND. */
+hb_result hb_part_refuse(const char *path, uid_t installer);
 
 #endif
