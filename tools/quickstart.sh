@@ -58,7 +58,7 @@ record() {
 bash tools/setup.sh build view hip
 say "building"
 [ -f build/build.ninja ] || quietly meson setup build
-quietly ninja -C build tools/hipboard/hipboard tools/hipboard/libhipboard-capture.so hip_samples
+quietly ninja -C build whole_command hip_samples
 choose_gpu
 train digits_workers0 0 build/samples/digits/digits
 train digits_workers2 2 build/samples/digits/digits

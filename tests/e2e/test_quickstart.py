@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The first command of the README, in a fresh clone, up to the line that it tells to copy."""
+import json
 import os
 import re
 import shlex
 import signal
 import subprocess
 import urllib.request
+from pathlib import Path
 
 import pytest
 
-from support import ROOT, run
+from support import BUILD, ROOT, run
 
 
 def git(*arguments, **options):
@@ -52,3 +54,23 @@ def test_it_ends_with_a_tensorboard_to_start(clone):
     finally:
         os.killpg(board.pid, signal.SIGKILL)  # TensorBoard's data server too
         board.wait(600)
+
+    # What the README has next.
+    served = subprocess.Popen([clone / "build/tools/hipboard/hipboard", "serve", "--port", "0", clone / "runs"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        address, _, token = served.stdout.readline().strip().partition("#token=")
+        assert token, served.stderr.read()
+        about = urllib.request.Request(f"{address}hb/about", headers={"X-Hipboard-Token": token})
+        with urllib.request.urlopen(about, timeout=600) as answer:
+            assert len(json.load(answer)["traces"]) == sum(runs.values())
+    finally:
+        served.kill()
+        served.wait(600)
+
+
+def test_all_that_the_command_looks_for_is_built():
+    listing = run("ninja", "-C", BUILD, "-t", "query", "whole_command")
+    parts = {Path(line.strip()).name.removesuffix(".so").split(".so.")[0] for line in listing.splitlines()}
+    assert parts >= {"hipboard", "hipboard-digest", "hipboard-symbolizer", *(f"libhipboard-{part}" for part in (
+        "capture", "rocprofiler", "mpi", "rccl", "openmp", "serve"))}
