@@ -606,16 +606,35 @@ static void a_directory_that_cannot_be_made_is_said(void **state)
     if (count_text(text, "hipboard: ") != 4) fail_msg("%s", text);
 }
 
-/* No further file can be opened until that is put back. */
-static struct rlimit take_descriptors(void)
+typedef struct descriptors {
+    struct rlimit before;
+    int held[64];
+    size_t count;
+} descriptors;
+
+/* No further file can be opened until they are given back; also where a thread that begins closes
+ * one that it had. */
+static void take_descriptors(descriptors *d)
 {
-    struct rlimit before, none;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    none = before;
+    struct rlimit none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &d->before), 0);
+    none = d->before;
     none.rlim_cur = (rlim_t)dup(STDERR_FILENO);
     close((int)none.rlim_cur);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    return before;
+    d->count = 0;
+    for (int ms = 0; ms < 50; ms++) {
+        for (int fd; d->count < sizeof d->held / sizeof *d->held && (fd = dup(STDERR_FILENO)) >= 0;)
+            d->held[d->count++] = fd;
+        usleep(1000);
+    }
+}
+
+static void give_descriptors(descriptors *d)
+{
+    while (d->count)
+        close(d->held[--d->count]);
+    setrlimit(RLIMIT_NOFILE, &d->before);
 }
 
 static hb_profiler *start_on_demand(void)
@@ -636,13 +655,14 @@ static void scalars_wait_until_the_event_file_can_be_made(void **state)
     said_text s;
     hb_profiler *prof = start_on_demand();
     said_begin(&s);
-    struct rlimit before = take_descriptors();
+    descriptors d;
+    take_descriptors(&d);
     errno = EDOM;
     for (int i = 0; i < 3; i++)
         hb_scalar("loss", i);
     int error = errno;
     said_wait(&s);
-    setrlimit(RLIMIT_NOFILE, &before);
+    give_descriptors(&d);
     hb_scalar("loss", 3);
     hb_profiler_destroy(prof);
     const char *text = said_end(&s);
@@ -668,11 +688,12 @@ static void scalars_that_come_into_no_file_are_counted_and_said(void **state)
     said_text s;
     hb_profiler *prof = start_on_demand();
     said_begin(&s);
-    struct rlimit before = take_descriptors();
+    descriptors d;
+    take_descriptors(&d);
     for (int i = 0; i < 3; i++)
         hb_scalar("loss", i);
     hb_profiler_destroy(prof);
-    setrlimit(RLIMIT_NOFILE, &before);
+    give_descriptors(&d);
     assert_three_are_lost(said_end(&s), "Too many open files");
     assert_int_equal(count_logs(NULL), 0);
 }
