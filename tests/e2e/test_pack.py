@@ -239,7 +239,7 @@ def event_with_texts(text):
     plain.metadata.display_name, plain.metadata.summary_description = text, text
     plain.metadata.plugin_data.plugin_name, plain.metadata.plugin_data.content = "other", b"/home/mallory/kept by its plugin"
     texts = event.summary.value.add(tag="t")
-    texts.tensor.string_val.extend([text.encode(), b"\0/home/mallory/no text", text.encode()])
+    texts.tensor.string_val.extend([text.encode(), b"\0\xff/home/mallory/no text", text.encode()])
     texts.tensor.tensor_shape.dim.add(size=3)
     numbers = event.summary.value.add(tag="n")
     numbers.tensor.float_val.extend([1.5, 2.5])

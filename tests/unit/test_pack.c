@@ -692,6 +692,23 @@ static void json_keeps_all_else(void **state)
     redact_json("", "");
 }
 
+/* Numbers and words before brackets, texts that look like what stands between. */
+static void json_that_is_one_stays_one(void **state)
+{
+    (void)state;
+    redact_json("{\"user\": \"1000\", \"args\": {\"warmup\": 1000}, \"x\": [1.5, true]}",
+                "{\"user\": \"user-1\", \"args\": {\"warmup\": 1000}, \"x\": [1.5, true]}");
+    redact_json("{\"a\": {\"m\": 2}, \"env\": {\"DEVICES\": \"0,1\"}}",
+                "{\"a\": {\"m\": 2}, \"env\": {\"DEVICES\": \"environment-1\"}}");
+    redact_json("{\"s\": {\"code\": 200}, \"host\": \"10.1.2.3:9090\"}",
+                "{\"s\": {\"code\": 200}, \"host\": \"host-1\"}");
+    redact_json("\xef\xbb\xbf[1, \"a\", \", \", \"b\", \"/x/y/z\"]",
+                "\xef\xbb\xbf[1, \"a\", \", \", \"b\", \"dir-1/z\"]");
+    /* of a text that is cut off nothing is learnt */
+    redact_json("{\"x\": \"time\", \"user\": \"alice\", \"time",
+                "{\"x\": \"time\", \"user\": \"user-1\", \"user-2");
+}
+
 /* Of what is cut off, or has a quote too many or none where it needs some. */
 static void json_that_is_none_gives_nothing_away(void **state)
 {
@@ -759,6 +776,9 @@ static void text_of_two_bytes_a_letter_is_left_out(void **state)
     assert_not_redacted("\0{\0}", 4);
     assert_not_redacted("\xff\xfe{\0", 4);
     assert_not_redacted("\xfe\xff", 2);
+    assert_not_redacted("{\0\0\0", 4);
+    assert_not_redacted("\0\0\0{", 4);
+    assert_not_redacted("\0\0\xfe\xff", 4);
     put_file("a.json", "\xff\xfe{");
     put_file("b.txt", "text");
     options.redact = true;
@@ -771,10 +791,12 @@ static void json_is_the_same_wherever_a_window_ends(void **state)
 {
     enum { WINDOW = 1 << 17 };
     static const char text[] =
-        "{\"host_name\" : \"node9\" , \"a\\\"b\\\\\" : [\"x\\\\\\\"y\", \"on node9\"],\n"
+        "{\"host_name\" : \"node9\" , \"n\": [-1.25e5, true, 17], \"a\\\"b\\\\\" : "
+        "[\"x\\\\\\\"y\", \"on node9\"],\n"
         "\"env\"\t:{\"A\" :\"b\\\"\"}, \"q\":\"\\/home\\/alice\\/q.py\", \"\" : \"\"}";
     static const char expected[] =
-        "{\"host_name\" : \"host-1\" , \"a\\\"b\\\\\" : [\"x\\\\\\\"y\", \"on host-1\"],\n"
+        "{\"host_name\" : \"host-1\" , \"n\": [-1.25e5, true, 17], \"a\\\"b\\\\\" : "
+        "[\"x\\\\\\\"y\", \"on host-1\"],\n"
         "\"env\"\t:{\"A\" :\"environment-1\"}, \"q\":\"dir-1/q.py\", \"\" : \"\"}";
     static char padded[WINDOW + sizeof text], wanted[WINDOW + sizeof expected];
     (void)state;
@@ -1019,6 +1041,7 @@ static void names_of_members_have_a_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_that_is_one_stays_one),
         cmocka_unit_test(json_that_is_none_gives_nothing_away),
         cmocka_unit_test(text_that_is_called_json_may_be_long),
         cmocka_unit_test(text_of_two_bytes_a_letter_is_left_out),

@@ -194,8 +194,10 @@ static bool is_between(const char *s, const char *end)
 static bool take_next_string(json_redaction *j)
 {
     const char *open = j->at, *quote = find_quote(j, &open);
-    if (!quote) take_raw(j, open + 1, window_end(j), true);
-    if (!quote) return false;
+    if (!quote) { /* cut off, perhaps within a key: nothing is learnt from it */
+        take_raw(j, open + 1, window_end(j), !j->redactor->learning);
+        return false;
+    }
     if (j->odd && is_between(open + 1, quote)) {
         j->at = open + 1; /* the next quote opens a string */
         return true;
@@ -243,29 +245,36 @@ static size_t word_size(const char *s)
     return 0;
 }
 
-/* Bytes of numbers, words, blanks, colons and commas. What has two points is no number, but an
+/* Behind numbers, words, blanks, colons and commas, or where the last of them begins that may go on
+ * behind `end`, the end of a window; `all`: nothing does. What has two points is no number, but an
  * address. */
-static size_t plain_size(const char *s, const char *end)
+static const char *behind_plain(const char *s, const char *end, bool all, bool *goes_on)
 {
-    enum kind { ODD, GAP, DIGIT, POINT, EXPONENT, WORD };
+    enum { LONGEST_WORD = 8 };
+    enum kind { ODD, GAP, DIGIT, POINT, EXPONENT, WORD, STOP };
     static const uint8_t kinds[256] = {
         [' '] = GAP,      ['\t'] = GAP,     ['\r'] = GAP,  ['\n'] = GAP,          [','] = GAP,
         [':'] = GAP,      ['+'] = DIGIT,    ['-'] = DIGIT, ['0' ... '9'] = DIGIT, ['.'] = POINT,
         ['e'] = EXPONENT, ['E'] = EXPONENT, ['t'] = WORD,  ['f'] = WORD,          ['n'] = WORD,
-        ['N'] = WORD,     ['I'] = WORD,     ['i'] = WORD};
+        ['N'] = WORD,     ['I'] = WORD,     ['i'] = WORD,  ['"'] = STOP,          ['{'] = STOP,
+        ['}'] = STOP,     ['['] = STOP,     [']'] = STOP};
     const char *number = NULL, *point = NULL; /* that it is in, and that number's */
     for (const char *p = s; p < end;) {
         size_t size = 1;
         enum kind kind = (enum kind)kinds[(unsigned char)*p];
+        if (kind == STOP) return p;
         if (kind == GAP) number = point = NULL;
         if (kind == WORD) size = word_size(p);
-        if (kind == ODD || !size || (kind == POINT && point) || (kind == EXPONENT && !number))
-            return (size_t)((number ? number : p) - s);
+        if (kind == ODD || !size || (kind == POINT && point) || (kind == EXPONENT && !number)) {
+            *goes_on = kind == WORD && !all && end - p < LONGEST_WORD;
+            return number ? number : p;
+        }
         if (kind != GAP && !number) number = p;
         if (kind == POINT) point = p;
         p += size;
     }
-    return (size_t)(end - s);
+    *goes_on = !all;
+    return number && !all ? number : end;
 }
 
 /* What is no JSON, up to the next string or bracket. */
@@ -284,16 +293,15 @@ static void take_odd(json_redaction *j)
 
 static void walk(json_redaction *j)
 {
-    enum { LONGEST_WORD = 32 }; /* or number: it may go on behind the window */
     for (bool all = false; j->result == HB_OK;) {
-        j->at += plain_size(j->at, window_end(j));
-        bool ends = j->at < window_end(j) && is_quote_or_bracket(*j->at);
-        if (!ends && !all && window_end(j) - j->at < LONGEST_WORD) {
+        bool goes_on = false;
+        j->at = behind_plain(j->at, window_end(j), all, &goes_on);
+        if (goes_on) {
             const char *from = j->at;
             all = !more(j, &from);
         } else if (j->at == window_end(j)) {
             break;
-        } else if (!ends) {
+        } else if (!is_quote_or_bracket(*j->at)) {
             take_odd(j);
         } else if (*j->at != '"') {
             take_bracket(j);
@@ -309,6 +317,7 @@ hb_result hb_redact_json(hb_redactor *redactor, const char *path, hb_sink *to)
     json_redaction j = {.redactor = redactor, .to = to};
     HB_TRY(hb_redactable_open(&j.text, path));
     j.at = j.copied = j.text.data;
+    if (j.text.size >= 3 && memcmp(j.at, "\xef\xbb\xbf", 3) == 0) j.at += 3;
     hb_buf *const buffers[] = {&j.key, &j.plain, &j.out, &j.quoted};
     for (size_t i = 0; i < HB_ARRAY_LEN(buffers); i++)
         hb_buf_init(buffers[i], SIZE_MAX / 4);

@@ -352,14 +352,12 @@ static bool take_path(cursor *c)
     if (from && from != c->path &&
         (is_word(c->text.s[from - 1]) || is_one_of(c->text.s[from - 1], "._-/)>")))
         return false;
-    uint32_t end = path_end(c, from);
-    hb_str path = part(c, from, end);
+    c->at = from + 1; /* there may be names in it */
+    if (is_system(part(c, from, c->text.len))) return true;
+    hb_str path = part(c, from, path_end(c, from));
     learn_home(c, path);
     uint32_t directory = directory_size(path);
-    if (directory == 0 || is_system(path))
-        c->at = from + 1; /* there may be names in it */
-    else
-        replace(c, HB_REDACTED_DIRECTORY, from, from + directory);
+    if (directory) replace(c, HB_REDACTED_DIRECTORY, from, from + directory);
     return true;
 }
 
