@@ -331,6 +331,51 @@ def test_notes_go_along_in_a_report(browser, logdir, tmp_path):
         assert {url.split("#")[0] for url in page.requests} <= {file.as_uri(), "about:blank"}
 
 
+def add_note(tab, text):
+    tab.locator("header button", has_text="Notes").click()
+    tab.locator("dialog textarea").fill(text)
+    tab.locator("dialog[open] button", has_text="Add").click()
+    tab.locator("dialog[open] button", has_text="Close").click()
+
+
+def test_notes_of_two_open_pages_are_all_kept(browser, logdir):
+    """Of which one hears of the other's, and one only sees them in the browser's store."""
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        hears, deaf = page.page, page.page.context.new_page()
+        deaf.set_default_timeout(PATIENCE_MS)
+        deaf.add_init_script("addEventListener('storage', (event) => event.stopImmediatePropagation())")
+        deaf.goto(f"{server.url}#token={server.token}")
+        deaf.wait_for_selector("html[data-ready]")
+        for tab, text in (hears, "first"), (deaf, "second"), (hears, "third"), (deaf, "first"):
+            add_note(tab, text)
+        texts = lambda tab: tab.locator(".notes li > p:first-child").all_text_contents()
+        hears.locator("header button", has_text="Notes (4)").wait_for()
+        assert texts(hears) == ["first", "second", "third", "first"]
+        hears.locator("header button", has_text="Notes").click()
+        hears.locator(".notes li", has_text="second").locator("button", has_text="Remove").click()
+        assert texts(hears) == ["first", "third", "first"]
+        deaf.locator("header button", has_text="Notes").click()
+        deaf.locator(".notes li", has_text="third").locator("button", has_text="Remove").click()
+        deaf.locator(".notes li", has_text="first").first.locator("button", has_text="Remove").click()
+        assert texts(deaf) == ["first"], "one of two that are alike"
+        hears.locator("header button", has_text="Notes (1)").wait_for()
+        for tab in hears, deaf:
+            tab.reload()
+            tab.locator("header button", has_text="Notes (1)").wait_for()
+        assert page.errors == []
+
+
+def test_notes_stay_on_a_page_whose_browser_keeps_nothing(browser, logdir):
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        page.page.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); }")
+        page.page.reload()
+        page.page.wait_for_selector("html[data-ready]")
+        for text in "first", "second":
+            add_note(page.page, text)
+        page.page.locator("header button", has_text="Notes (2)").wait_for()
+        assert page.errors == []
+
+
 # ---- who may ask what
 
 def test_only_who_knows_the_token_sees_traces(browser, logdir):

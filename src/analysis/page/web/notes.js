@@ -2,13 +2,13 @@
 // Notes about what is shown: each is a text and the address at which it was written. A report takes
 // them along in a copy of itself; a server's page keeps them in this browser,
 // and has a report made that takes them along.
-import { clean, fill, h, named } from './h.js';
+import { clean, fill, h, letGo, named } from './h.js';
 import { askBytes, decodeBase64, embedded } from './source.js';
 import { go, where } from './state.js';
 
 const KEPT = 'hipboard-notes', LETTERS = 4000; // letters of a note
 const plainPart = document.getElementById('plain'); // what a copy shows without a script
-let allNotes = [], changed = () => {}, saved = true;
+let allNotes = [], changed = () => {}, saved = true, kept = !embedded; // by this browser
 
 function isNote(note) {
   return typeof note?.text === 'string' && note.at && Object.values(note.at).every((value) => typeof value === 'string');
@@ -22,12 +22,30 @@ function readNotes() {
   } catch { return []; }
 }
 
-function change(made) {
-  allNotes = made;
+/** `make(notes)`: of those that there are now, which another page of this browser may have changed. */
+function change(make) {
+  allNotes = make(kept ? readNotes() : allNotes);
   saved = false;
   if (!embedded) {
-    try { localStorage.setItem(KEPT, JSON.stringify(allNotes)); } catch { /* this browser keeps nothing */ }
+    try {
+      localStorage.setItem(KEPT, JSON.stringify(allNotes));
+      kept = true;
+    } catch { kept = false; }
   }
+  changed();
+}
+
+/** All but that one; of those that are alike one goes. */
+function without(notes, gone) {
+  const same = JSON.stringify(gone), at = notes.findIndex((note) => JSON.stringify(note) === same);
+  return notes.filter((_, i) => i !== at);
+}
+
+async function hear(event) {
+  if (embedded || (event.key !== KEPT && event.key !== null)) return; // null: all that was kept is gone
+  await letGo();
+  if (!kept) return;
+  allNotes = readNotes();
   changed();
 }
 
@@ -88,7 +106,11 @@ export function notesButton(onChanged, settle, traces) {
   const button = h('button', { title: 'Notes about what is shown (N)', onclick: () => open() });
   const text = h('textarea', { 'aria-label': 'A note about what is shown', maxlength: LETTERS, rows: 3 });
   const list = h('ol', { class: 'notes' }), dialog = h('dialog', { 'aria-label': 'Notes' });
-  const add = () => { if (text.value.trim()) change([...allNotes, { text: text.value.trim(), at: where() }]); text.value = ''; };
+  const add = () => {
+    const note = { text: text.value.trim(), at: where() };
+    if (note.text) change((notes) => [...notes, note]);
+    text.value = '';
+  };
   const said = h('span', { class: 'dim', role: 'status' }), tell = (words) => { said.textContent = words; };
   const save = async () => {
     try {
@@ -99,8 +121,8 @@ export function notesButton(onChanged, settle, traces) {
   };
   const draw = () => {
     button.textContent = allNotes.length ? `Notes (${allNotes.length})` : 'Notes';
-    fill(list, allNotes.map((note, i) => h('li', null, h('p', null, named(note.text, LETTERS)), h('p', { class: 'dim' }, placeWords(note), ' · ',
-      h('button', { class: 'link', onclick: () => { dialog.close(); go(note.at); } }, 'Show'), ' · ', h('button', { class: 'link', onclick: () => change(allNotes.filter((_, k) => k !== i)) }, 'Remove')))));
+    fill(list, allNotes.map((note) => h('li', null, h('p', null, named(note.text, LETTERS)), h('p', { class: 'dim' }, placeWords(note), ' · ',
+      h('button', { class: 'link', onclick: () => { dialog.close(); go(note.at); } }, 'Show'), ' · ', h('button', { class: 'link', onclick: () => change((notes) => without(notes, note)) }, 'Remove')))));
     fill(foot, h('button', { onclick: add }, 'Add'), h('button', { onclick: save, disabled: embedded && !allNotes.length && saved }, embedded ? 'Save a copy with notes' : 'Save a report with notes'), h('button', { onclick: () => dialog.close() }, 'Close'),
       h('span', { class: 'dim' }, embedded ? 'A copy of this file takes them along.' : 'They are kept in this browser; a report takes them along.'), said);
   };
@@ -110,6 +132,7 @@ export function notesButton(onChanged, settle, traces) {
   allNotes = readNotes();
   changed = () => { draw(); onChanged(); };
   draw();
+  window.addEventListener('storage', hear);
   window.addEventListener('beforeunload', (event) => { if (embedded && !saved) event.preventDefault(); });
   return { button, dialog, open };
 }
