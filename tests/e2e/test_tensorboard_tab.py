@@ -108,6 +108,13 @@ class Tab:
             self.page.wait_for_timeout(100)
         raise AssertionError(f"no frame shows {ready}: {[frame.url for frame in self.page.frames]} {self.errors}")
 
+    def until(self, holds):
+        for _ in range(PATIENCE_MS // 100):
+            if holds():
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError(self.page.url)
+
 
 def test_the_tab_shows_the_page(browser, board):
     with Tab(browser, f"{board.url}/#hipboard") as tab:
@@ -213,6 +220,42 @@ def test_below_a_prefix_and_of_several_directories(browser, logdir, package, wit
     finally:
         process.terminate()
         process.wait(600)
+
+
+def test_what_is_shown_is_still_there_after_another_tab(browser, package, without_plugin, tmp_path):
+    """TensorBoard reads the address on its way and writes it again: a + in it is a plus, a word alone the tab's name."""
+    for name in "alpha", "resnet 50+":
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        shutil.copy(TRACES["torch"], tmp_path / "runs" / name / "w.1.pt.trace.json")
+    others = "tagFilter=train%20loss&p.other.note=&p.other.sum=a%2Bb"
+    with start(tmp_path / "runs", tmp_path / "log", package, without_plugin) as board, \
+            Tab(browser, f"{board.url}/#hipboard&{others}") as tab:
+        frame = tab.frame("overview alpha/")
+        frame.locator("header select[aria-label=Run]").select_option("resnet 50+")
+        frame = tab.frame("overview resnet 50+/w/1")
+        frame.locator("nav a", has_text="Operators").click()
+        frame = tab.frame("operators resnet 50+/w/1")
+        head = lambda: frame.locator("section.table").first.locator("thead th", has_text="Host total")
+        head().locator("button").click()
+        filtered = frame.locator("section.table input").first
+        filtered.fill("aten::a d+")
+        assert head().get_attribute("aria-sort") == "descending"
+        assert f"#hipboard&{others}&" in tab.page.url
+        tabs = tab.page.locator(".mat-mdc-tab, .mat-tab-label")
+        tabs.filter(has_text="PyTorch Profiler").click()
+        tab.until(lambda: "#hipboard" not in tab.page.url)
+        tabs.filter(has_text="hipboard").filter(has_not_text="PyTorch").click()
+        tab.until(lambda: "#hipboard&" in tab.page.url)
+        frame = tab.frame("operators resnet 50+/w/1")
+        assert frame.locator("header select[aria-label=Run]").input_value() == "resnet 50+"
+        frame.locator("nav a", has_text="Overview").click()
+        tab.frame("overview resnet 50+/w/1")
+        tab.page.go_back()
+        frame = tab.frame("operators resnet 50+/w/1")
+        assert head().get_attribute("aria-sort") == "descending"
+        assert filtered.input_value() == "aten::a d+"
+        assert f"&{others}&" in tab.page.url
+        assert tab.errors == []
 
 
 # ---- in torch-tb-profiler's place

@@ -14,6 +14,12 @@ try {
 const listeners = [];
 const read = () => new URLSearchParams(place.location.hash.slice(1));
 
+/** As TensorBoard reads it: a blank is no +, and nothing but its tab's name, the first word, stands without a =. */
+function textOf(hash) {
+  const text = hash.toString().replace(/\+/g, '%20'), bare = /^#[^=&]+(&|$)/.test(place.location.hash);
+  return `#${bare ? text.replace(/^([^=&]+)=(?=&|$)/, '$1') : text}`;
+}
+
 export const get = (key) => read().get(prefix + key) ?? '';
 
 /** All that the address says, but for the theme. */
@@ -30,7 +36,7 @@ export function put(changes, push = false) {
     if (value === '' || value === undefined || value === null) hash.delete(prefix + key);
     else hash.set(prefix + key, value);
   }
-  const text = `#${hash.toString().replace(/=(?=&|$)/g, '')}`;
+  const text = textOf(hash);
   if (text === place.location.hash) return;
   place.history[push ? 'pushState' : 'replaceState'](place.history.state, '', text);
   for (const listener of listeners) listener();
@@ -41,7 +47,7 @@ function hashOf(changes) {
   for (const key of [...hash.keys()])
     if (key.startsWith(prefix) && !['trace', 'theme'].includes(key.slice(prefix.length))) hash.delete(key);
   for (const [key, value] of Object.entries(changes)) hash.set(prefix + key, value);
-  return `#${hash.toString().replace(/=(?=&|$)/g, '')}`;
+  return textOf(hash);
 }
 
 function arrive(hash) {
