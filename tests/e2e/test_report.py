@@ -563,6 +563,20 @@ def test_what_does_not_fit_is_said(browser, tmp_path):
         assert table["count"] > 10000 > 200 > len(table["rows"]) > 10
 
 
+def test_many_steps(browser, tmp_path):
+    """More than a call may have arguments."""
+    steps = 130000
+    events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1,
+               "ts": step * 100, "dur": 99 if step == 77777 else 90, "args": {}} for step in range(steps)]
+    (tmp_path / "s.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
+    with ReportPage(browser, report(tmp_path, tmp_path / "s.pt.trace.json")) as page:
+        for view in "overview", "steps":
+            label = page.open(view).page.locator("canvas[aria-label^='Time of']").get_attribute("aria-label")
+            assert label.startswith(f"Time of {steps} steps") and label.endswith("the longest took 99.0 µs"), view
+        assert page.tables()["Steps"]["count"] == steps
+        assert page.errors == []
+
+
 def long_trace(path, names=100000):
     """A step's operators, each of another name, the later the longer."""
     events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 1, "tid": 1,

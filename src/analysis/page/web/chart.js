@@ -66,7 +66,7 @@ const LEFT = 76;
  * column shows the longest of its steps. */
 export function stepsChart(table, open) {
   const at = ROLES.map(([role]) => columnOf(table, role)), total = columnOf(table, 'Total');
-  const rows = table.rows, most = Math.max(...rows.map((row) => row[total]), 1e-9);
+  const rows = table.rows, most = rows.reduce((a, row) => Math.max(a, row[total]), 1e-9);
   const used = ROLES.filter((_, k) => rows.some((row) => row[at[k]] > 0));
   const readout = h('p', { class: 'readout dim', role: 'status' });
   let chosen = -1;
