@@ -301,6 +301,16 @@ def test_a_server_that_ends_is_said(browser, logdir):
         assert page.tables()
 
 
+def test_a_change_that_could_not_be_asked_for_is_asked_for_again(browser, logdir):
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        page.open("steps")
+        lost = []
+        page.page.route("**/hb/about?*", lambda route: (lost.append(route.abort()), page.page.unroute("**/hb/about?*")))
+        add_cycle(logdir / "one", 2)
+        page.page.locator(".news button", has_text="one/a/2").wait_for()
+        assert lost
+
+
 # ---- notes
 
 def test_notes_go_along_in_a_report(browser, logdir, tmp_path):

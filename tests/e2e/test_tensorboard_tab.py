@@ -59,6 +59,11 @@ def logdir(tmp_path_factory, digits):
     return logdir
 
 
+def add_run(logdir, name):
+    (logdir / name).mkdir(parents=True)
+    shutil.copy(TRACES["torch"], logdir / name / "w.1.pt.trace.json")
+
+
 def start(logdir, log, package, site=None, arguments=(), library=LIBRARY):
     path = os.pathsep.join(str(part) for part in (package, site) if part)
     return TensorBoard(logdir, log, arguments=("--load_fast=false", *arguments),
@@ -197,6 +202,19 @@ def test_later_runs_show_without_a_restart(browser, logdir, board):
         assert tab.errors == []
 
 
+def test_a_page_that_outlives_tensorboard_shows_what_the_next_one_has(browser, package, without_plugin, tmp_path):
+    logdir = tmp_path / "runs"
+    add_run(logdir, "alpha")
+    with start(logdir, tmp_path / "log", package, without_plugin) as board, Tab(browser, f"{board.url}/#hipboard") as tab:
+        frame = tab.frame("overview alpha/")
+        board.close()
+        frame.locator(".news p", has_text="does not answer any more").wait_for()
+        add_run(logdir, "beta")
+        with start(logdir, tmp_path / "again", package, without_plugin, ("--port", str(urlsplit(board.url).port))):
+            frame.locator(".news button", has_text="beta/w/1").click()
+            tab.frame("overview beta/w/1")
+
+
 def test_below_a_prefix_and_of_several_directories(browser, logdir, package, without_plugin, tmp_path):
     spec = f"a:{logdir / 'digits'},b:{logdir / 'torch'}"
     log = tmp_path / "log"
@@ -225,8 +243,7 @@ def test_below_a_prefix_and_of_several_directories(browser, logdir, package, wit
 def test_what_is_shown_is_still_there_after_another_tab(browser, package, without_plugin, tmp_path):
     """TensorBoard reads the address on its way and writes it again: a + in it is a plus, a word alone the tab's name."""
     for name in "alpha", "resnet 50+":
-        (tmp_path / "runs" / name).mkdir(parents=True)
-        shutil.copy(TRACES["torch"], tmp_path / "runs" / name / "w.1.pt.trace.json")
+        add_run(tmp_path / "runs", name)
     others = "tagFilter=train%20loss&p.other.note=&p.other.sum=a%2Bb"
     with start(tmp_path / "runs", tmp_path / "log", package, without_plugin) as board, \
             Tab(browser, f"{board.url}/#hipboard&{others}") as tab:

@@ -133,6 +133,42 @@ static void test_a_live_page_may_begin_empty(void **state)
     hb_page_close(page);
 }
 
+static uint64_t generation_of(hb_page *page, const char *route)
+{
+    static const char key[] = "\"generation\": ";
+    hb_page_answer answer;
+    assert_int_equal(hb_page_ask(page, route, &answer), HB_OK);
+    const char *at = strstr(answer.body, key);
+    assert_non_null(at);
+    char *end;
+    uint64_t generation = strtoull(at + strlen(key), &end, 10);
+    assert_true(*end == ',' || *end == '}');
+    hb_free(answer.body);
+    return generation;
+}
+
+/* A page in a browser outlives the process that it asked: the next one's lists are others. */
+static void test_a_live_page_is_not_taken_for_the_one_before(void **state)
+{
+    (void)state;
+    write_cycle(1, 10);
+    uint64_t last = 0;
+    for (int i = 0; i < 3; i++) {
+        hb_page *page = open_page(true, 0);
+        uint64_t now = generation_of(page, "hb/changes");
+        assert_int_equal(generation_of(page, "hb/about"), now);
+        assert_true(now > last && now < UINT64_C(1) << 53); /* exact in JavaScript */
+        write_cycle(1, 20 + i);
+        last = now;
+        for (int k = 0; k < 6000 && last == now; k++) {
+            usleep(50000);
+            last = generation_of(page, "hb/changes");
+        }
+        assert_int_equal(last, now + 1);
+        hb_page_close(page);
+    }
+}
+
 static void test_what_is_forgotten_is_read_again(void **state)
 {
     (void)state;
@@ -210,6 +246,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_threads_ask_while_traces_come_and_go, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(test_a_live_page_may_begin_empty, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_live_page_is_not_taken_for_the_one_before, make_dir,
+                                        remove_dir),
         cmocka_unit_test_setup_teardown(test_what_is_forgotten_is_read_again, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_a_large_window_is_drawn_by_two, make_dir, remove_dir),
     };

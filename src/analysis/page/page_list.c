@@ -243,6 +243,18 @@ static void drop(hb_page *page, hb_page_trace **list, size_t count)
     }
 }
 
+static int64_t now_ms(clockid_t clock)
+{
+    return hb_clock_ns(clock) / 1000000;
+}
+
+/* A browser may have a live page open since before this process: a list of its own must not have a
+ * number that one of the last process had. Lists change once a second at most, ms are enough. */
+static uint64_t first_generation(const hb_page *page)
+{
+    return page->live ? (uint64_t)now_ms(CLOCK_REALTIME) : 1;
+}
+
 static hb_result find(hb_page *page)
 {
     finding f = {.page = page};
@@ -255,7 +267,11 @@ static hb_result find(hb_page *page)
     pthread_mutex_lock(&page->lock);
     hb_page_trace **old = page->traces;
     size_t count = page->num_traces;
-    if (keep_old(&f, old, count) || !page->generation) page->generation++;
+    bool changed = keep_old(&f, old, count);
+    if (!page->generation)
+        page->generation = first_generation(page);
+    else if (changed)
+        page->generation++;
     for (size_t i = 0; i < f.count; i++)
         f.items[i]->listed = true;
     page->traces = f.items;
@@ -266,18 +282,11 @@ static hb_result find(hb_page *page)
     return HB_OK;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 hb_result hb_page_find(hb_page *page)
 {
     pthread_mutex_lock(&page->finding);
     hb_result result = find(page);
-    page->found_at = now_ms();
+    page->found_at = now_ms(CLOCK_MONOTONIC);
     pthread_mutex_unlock(&page->finding);
     return result;
 }
@@ -287,9 +296,9 @@ hb_result hb_page_refresh(hb_page *page)
 {
     hb_result result = HB_OK;
     if (!page->live || pthread_mutex_trylock(&page->finding) != 0) return HB_OK;
-    if (now_ms() - page->found_at >= LOOK_EVERY_MS) {
+    if (now_ms(CLOCK_MONOTONIC) - page->found_at >= LOOK_EVERY_MS) {
         result = find(page);
-        page->found_at = now_ms();
+        page->found_at = now_ms(CLOCK_MONOTONIC);
     }
     pthread_mutex_unlock(&page->finding);
     return result;

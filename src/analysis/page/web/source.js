@@ -87,8 +87,8 @@ export function forget(isSame) {
   }
 }
 
-/** Calls `changed` when a server has other traces than it had, and `lost` with why, or '', when it
- * does not answer, or does again. Nobody looks while nobody sees it. */
+/** Calls `changed` when a server has other traces than it had, again where that failed, and `lost` with
+ * why, or '', when it does not answer, or does again and has what it had. Nobody looks while nobody sees it. */
 export function watch({ generation, live }, changed, lost) {
   if (embedded || !live) return;
   let last = generation, well = true;
@@ -96,8 +96,11 @@ export function watch({ generation, live }, changed, lost) {
     try {
       if (!document.hidden) {
         const now = JSON.parse(new TextDecoder().decode(await fromServer('hb/changes', {})));
-        if (!well) { lost(''); well = true; }
-        if (now.generation !== last) { last = now.generation; await changed(); }
+        if (now.generation !== last) {
+          await changed(); // which tells what is new in place of what was lost
+          last = now.generation;
+        } else if (!well) lost('');
+        well = true;
       }
     } catch (error) {
       if (well) lost(error.message);
