@@ -57,6 +57,13 @@ def broken_rules(page, **options):
     return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found]
 
 
+def add_note(tab, text):
+    tab.locator("header button", has_text="Notes").click()
+    tab.locator("dialog textarea").fill(text)
+    tab.locator("dialog[open] button", has_text="Add").click()
+    tab.locator("dialog[open] button", has_text="Close").click()
+
+
 class ReportPage:
     def __init__(self, browser, file, scheme="light", script=True, width=1280):
         self.file = file

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 import made_ranks
-from report_page import BUT_CONTRAST, HIPBOARD, VIEWS, ReportPage, number, report
+from report_page import BUT_CONTRAST, HIPBOARD, VIEWS, ReportPage, add_note, number, report
 from support import BUILD, ROOT, run
 from test_view_ranks import write_rank
 
@@ -526,6 +526,79 @@ def test_notes_go_along_in_a_copy(browser, tmp_path):
     with ReportPage(browser, copy, script=False) as page:
         page.page.goto(copy.as_uri())
         assert "need JavaScript" in page.text()
+
+
+def show_note(page, text):
+    page.page.locator("header button", has_text="Notes").click()
+    page.page.locator(".notes li", has_text=text).locator("button", has_text="Show").click()
+
+
+def test_a_note_and_an_address_lead_on_within_a_view(browser, tmp_path):
+    with ReportPage(browser, report(tmp_path, TRACES["mi250"])) as page:
+        page.open("operators")
+        filtered = page.page.locator("section.table input").first
+        count = page.page.locator("section.table").first.get_by_role("status")
+        shows = lambda text: page.until(lambda: filtered.count() and filtered.input_value() == text, page.text)
+        filtered.fill("aten::add")
+        of_note = count.inner_text()
+        add_note(page.page, "additions")
+        filtered.evaluate("element => { element.mark = 'same'; }")
+        filtered.fill("aten::mm")
+        assert count.inner_text() != of_note and filtered.evaluate("element => element.mark") == "same"
+        show_note(page, "additions")
+        shows("aten::add")
+        assert count.inner_text() == of_note
+        page.page.evaluate("location.hash = location.hash.replace('add', 'mul')")
+        shows("aten::mul")
+        page.page.go_back()
+        shows("aten::add")
+        page.page.locator("nav a", has_text="Operators").click()
+        shows("")
+        assert page.errors == []
+
+
+def test_a_note_and_an_address_lead_on_within_the_timeline(browser, tmp_path):
+    with ReportPage(browser, report(tmp_path, TRACES["mi250"])) as page:
+        page.open("timeline")
+        search, panel = page.page.locator(".timeline input[type=search]"), page.page.locator(".panel")
+        where, over = page.page.locator(".timeline .where"), page.page.locator(".over")
+
+        def seen():
+            """Once it is drawn, and the address, which waits for 150 ms, says so."""
+            page.page.evaluate("""() => new Promise((done) =>
+              setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 200))""")
+            return where.inner_text(), search.input_value(), panel.inner_text()
+
+        comes = lambda wanted: page.until(lambda: seen() == wanted, lambda: f"{seen()}, not {wanted}")
+        over.evaluate("element => { element.mark = 'same'; }")
+        plain = seen()
+        search.fill("hipLaunchKernel")
+        over.focus()
+        page.key("]", "f")
+        panel.locator("dt", has_text="Launches").wait_for()
+        launch = seen()
+        add_note(page.page, "a launch")
+        search.fill("aten::")
+        over.focus()
+        page.key("0", "m")
+        panel.locator("section.table").wait_for()
+        marked = seen()
+        add_note(page.page, "a range")
+        for text, wanted in ("a launch", launch), ("a range", marked), ("a launch", launch):
+            show_note(page, text)
+            comes(wanted)
+        page.page.go_back()
+        comes(marked)
+        page.page.evaluate("location.hash = location.hash.replace(/&mark=[^&]*/, '')")
+        comes((marked[0], marked[1], ""))
+        page.page.locator("nav a", has_text="Timeline").click()
+        comes(plain)
+        # The address that one leaves by moving on is not followed.
+        over.focus()
+        page.key("w", "w", "d")
+        moved = seen()
+        assert seen() == moved != plain and over.evaluate("element => element.mark") == "same"
+        assert page.errors == []
 
 
 # ---- sizes

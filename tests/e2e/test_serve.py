@@ -13,7 +13,7 @@ import pytest
 
 import plugin_in_process
 from browser import PATIENCE_MS
-from report_page import HIPBOARD, VIEWS, ReportPage, number, report
+from report_page import HIPBOARD, VIEWS, ReportPage, add_note, number, report
 from served_page import ServedPage, Server
 from support import ROOT, run
 from test_report import TRACES, big_trace
@@ -311,6 +311,17 @@ def test_a_change_that_could_not_be_asked_for_is_asked_for_again(browser, logdir
         assert lost
 
 
+def test_a_view_that_failed_is_tried_again_by_its_link(browser, logdir):
+    with Server(logdir) as server, ServedPage(browser, server) as page:
+        for view, route in ("steps", "**/hb/steps?*"), ("timeline", "**/hb/timeline/slices?*"):
+            page.page.route(route, lambda route: route.abort())
+            page.open(view).page.locator("main .empty", has_text="cannot be shown").wait_for()
+            page.page.unroute(route)
+            page.page.locator("nav a[aria-current=page]").click()
+            page.page.locator("main .empty").wait_for(state="detached")
+            page.wait(view).page.locator(".timeline, section.table").first.wait_for()
+
+
 # ---- notes
 
 def test_notes_go_along_in_a_report(browser, logdir, tmp_path):
@@ -339,13 +350,6 @@ def test_notes_go_along_in_a_report(browser, logdir, tmp_path):
         assert "mark=1000-2000" in page.page.evaluate("location.hash")
         assert page.errors == [] and page.violations() == []
         assert {url.split("#")[0] for url in page.requests} <= {file.as_uri(), "about:blank"}
-
-
-def add_note(tab, text):
-    tab.locator("header button", has_text="Notes").click()
-    tab.locator("dialog textarea").fill(text)
-    tab.locator("dialog[open] button", has_text="Add").click()
-    tab.locator("dialog[open] button", has_text="Close").click()
 
 
 def test_notes_of_two_open_pages_are_all_kept(browser, logdir):

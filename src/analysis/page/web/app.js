@@ -3,7 +3,7 @@
 import { clean, fill, h, isHeld, letGo, named, settled } from './h.js';
 import { many } from './words.js';
 import { about, admit, ask, embedded, forget, progress, watch } from './source.js';
-import { addressOf, chosenTheme, followTheme, get, go, isDark, onChange, put } from './state.js';
+import { addressOf, chosenTheme, followTheme, get, go, isDark, onChange, put, where } from './state.js';
 import { redrawAll } from './chart.js';
 import { notesButton } from './notes.js';
 import { empty, viewAdvice, viewCalls, viewCompare, viewGpu, viewKernels, viewModules, viewOperators, viewOverview, viewSteps, warnings } from './views.js';
@@ -51,7 +51,7 @@ const KEYS = [
   ['', '/ search, [ ] from hit to hit, T what is seen as a table, Escape nothing chosen'],
 ];
 
-let notes, known, shown = '', current = null, generation = 0, gone = null;
+let notes, known, shown = '', written = '', failed = false, current = null, generation = 0, gone = null;
 const main = h('main', { id: 'main', tabindex: '-1' });
 const rail = h('nav', { 'aria-label': 'Views' });
 const bands = h('div', { class: 'bands' }), news = h('div', { class: 'news', role: 'status' });
@@ -113,6 +113,13 @@ function fail(error) {
   return h('div', { class: 'empty' }, h('p', null, 'This view cannot be shown.'), h('p', { class: 'dim' }, named(error.message, 2000)));
 }
 
+/** Of a timeline that is on the page already. */
+function giveUp(error) {
+  fill(main, fail(error));
+  current = null;
+  failed = true;
+}
+
 /** What is said of a trace in every view; what the plugin makes of it is known later. */
 async function drawBands(trace) {
   const draw = async (all) => { await letGo(); return traceOf().id === trace && fill(bands, all.map((text) => h('p', { class: 'warning' }, named(text, 400)))); };
@@ -123,17 +130,20 @@ async function drawBands(trace) {
   } catch { draw([]); }
 }
 
-async function show() {
+/** `arrived`: the address is a link's, a note's, or was typed. The page's own changes of it show already. */
+async function show(arrived = false) {
+  const now = JSON.stringify(Object.entries(where()).sort()), elsewhere = arrived && (now !== written || failed);
+  written = now;
   if (!known.traces.length && !gone) { showNothing(); return; }
   const trace = traceOf(), wanted = [...VIEWS, EVERYTHING].find(([key]) => key === get('view')) ?? VIEWS[0];
   const key = `${wanted[0]} ${trace.id}`;
   if (gone && trace !== gone) { gone = null; sayNews(); }
   drawChooser();
   drawRail(wanted[0]);
-  const moved = key === shown && wanted[0] === 'timeline' && current;
-  if (key === shown && !moved) return;
-  if (moved) { follow(); return; }
+  if (key === shown && !elsewhere) return;
+  if (key === shown && current) { current.follow(); return; }
   shown = key;
+  failed = false;
   const mine = ++generation;
   current = null;
   document.title = `${wanted[1]} · ${clean(trace.id)} · hipboard`;
@@ -141,24 +151,26 @@ async function show() {
   const far = h('span', { class: 'dim' });
   const waiting = setTimeout(() => mine === generation && !isHeld() && fill(main, h('p', { class: 'dim loading' }, `Reading ${clean(trace.file)} … `, far)), 150);
   const telling = setInterval(async () => { far.textContent = await progress(trace.id); }, 300);
-  let made, timeline = null;
+  let made, timeline = null, broken = false;
   try {
     if (trace.error) throw new Error(`It was left out: ${trace.error}`);
     made = await wanted[2](trace.id, known, (view) => { timeline = view; });
   } catch (error) {
     made = fail(error);
+    broken = true;
   }
   clearTimeout(waiting);
   clearInterval(telling);
   await letGo();
   if (mine !== generation) return;
+  failed = broken;
   fill(main, h('h1', { class: ['overview', 'timeline'].includes(wanted[0]) ? 'hidden' : undefined }, wanted[1]), made);
   main.dataset.view = wanted[0];
   window.scrollTo(0, 0);
   current = timeline;
   drawBands(trace.id);
   if (timeline) {
-    try { await timeline.start(); } catch (error) { fill(main, fail(error)); }
+    try { await timeline.start(); } catch (error) { if (mine === generation) giveUp(error); }
     if (!document.hidden) await new Promise(requestAnimationFrame); // it draws then
   }
   document.documentElement.dataset.seen = clean(key);
@@ -204,12 +216,6 @@ async function update() {
     drawChooser();
   } else if (gone) drawChooser();
   else { shown = ''; await show(); }
-}
-
-/** The address has another window of the same timeline: the way back was taken. */
-function follow() {
-  const [from, to] = [Number(get('from')), Number(get('to'))];
-  if (to && (Math.abs(from - Math.max(0, current.from)) > 2 || Math.abs(to - current.to) > 2) && !current.saving) current.goTo(from, to);
 }
 
 // ---- keys

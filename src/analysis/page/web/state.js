@@ -12,6 +12,7 @@ try {
 } catch { /* a frame of somebody else's: it keeps its own address */ }
 
 const listeners = [];
+const tell = (arrived) => listeners.forEach((each) => each(arrived));
 const read = () => new URLSearchParams(place.location.hash.slice(1));
 
 /** As TensorBoard reads it: a blank is no +, and nothing but its tab's name, the first word, stands without a =. */
@@ -39,7 +40,7 @@ export function put(changes, push = false) {
   const text = textOf(hash);
   if (text === place.location.hash) return;
   place.history[push ? 'pushState' : 'replaceState'](place.history.state, '', text);
-  for (const listener of listeners) listener();
+  tell(false);
 }
 
 function hashOf(changes) {
@@ -51,8 +52,8 @@ function hashOf(changes) {
 }
 
 function arrive(hash) {
-  place.history.pushState(place.history.state, '', hash);
-  for (const listener of listeners) listener();
+  if (hash !== place.location.hash) place.history.pushState(place.history.state, '', hash);
+  tell(true);
 }
 
 /** Goes there: what belonged to the last view is left behind. */
@@ -61,17 +62,17 @@ export const go = (changes) => arrive(hashOf(changes));
 /** An address that leads there, for links. */
 export const addressOf = (changes) => (place === window ? '' : place.location.href.split('#')[0]) + hashOf(changes);
 
-// A link within a frame leads the frame astray.
-if (place !== window) document.addEventListener('click', (event) => {
+// A link within a frame leads the frame astray, and one to where one is would do nothing.
+document.addEventListener('click', (event) => {
   const link = event.target.closest?.('a[href*="#"]');
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.defaultPrevented) return;
   event.preventDefault();
   arrive(link.hash);
 });
 
+/** `listener(arrived)`: whether the address came from elsewhere, or the page wrote what it shows. */
 export function onChange(listener) {
-  if (!listeners.length) for (const event of ['hashchange', 'popstate'])
-    place.addEventListener(event, () => listeners.forEach((each) => each()));
+  if (!listeners.length) for (const event of ['hashchange', 'popstate']) place.addEventListener(event, () => tell(true));
   listeners.push(listener);
 }
 

@@ -54,18 +54,32 @@ export class Timeline {
 
   async start() {
     await Promise.all([this.slices.load(), this.counters.load()]);
+    new ResizeObserver(() => this.request()).observe(this.pane);
+    await this.take();
+  }
+
+  /** The address is another one; while slices still come, start() takes it. */
+  follow() {
+    if (this.slices.windows.length) this.take();
+  }
+
+  /** Shows what the address says. */
+  async take() {
+    clearTimeout(this.saving); // of what was seen before
     this.search.value = get('find');
-    if (get('from') && get('to')) [this.from, this.to] = [Number(get('from')), Number(get('to'))];
-    if (/^\d+-\d+$/.test(get('mark'))) this.range = get('mark').split('-').map(Number);
+    [this.from, this.to] = get('from') && get('to') ? [Number(get('from')), Number(get('to'))] : [0, this.tracks.span];
+    this.range = /^\d+-\d+$/.test(get('mark')) ? get('mark').split('-').map(Number) : null;
+    this.selected = null;
+    this.links = [];
+    fill(this.panel);
     this.clamp();
     this.look(true);
-    new ResizeObserver(() => this.request()).observe(this.pane);
     this.request();
     if (this.range) this.tellRange();
-    if (/^\d+$/.test(get('slice'))) {
-      const [place] = await this.slices.places([Number(get('slice'))]);
-      if (place) this.choose(this.slices.at(place), !get('from'));
-    }
+    const slice = get('slice');
+    if (!/^\d+$/.test(slice)) return;
+    const [place] = await this.slices.places([Number(slice)]);
+    if (place && get('slice') === slice) this.choose(this.slices.at(place), !get('from'));
   }
 
   theme() {
