@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import made_ranks
 import plugin_in_process
 from browser import PATIENCE_MS
 from report_page import HIPBOARD, VIEWS, ReportPage, add_note, number, report
@@ -320,6 +321,41 @@ def test_a_view_that_failed_is_tried_again_by_its_link(browser, logdir):
             page.page.locator("nav a[aria-current=page]").click()
             page.page.locator("main .empty").wait_for(state="detached")
             page.wait(view).page.locator(".timeline, section.table").first.wait_for()
+
+
+COUNT_LEFT = """function () {
+  const left = (element) => { try { return !element.isConnected && element.matches('canvas, section.table'); } catch { return false; } };
+  return this.filter(left).length;  // a prototype is no element
+}"""
+
+
+def left_in_memory(page):
+    """Pictures and tables that are not on the page any more, but that something still leads to."""
+    devtools = page.page.context.new_cdp_session(page.page)
+    kind = devtools.send("Runtime.evaluate", {"expression": "HTMLElement.prototype"})["result"]["objectId"]
+    found = devtools.send("Runtime.queryObjects", {"prototypeObjectId": kind})["objects"]["objectId"]
+    counted = devtools.send("Runtime.callFunctionOn", {
+        "objectId": found, "functionDeclaration": COUNT_LEFT, "returnByValue": True})["result"]["value"]
+    devtools.detach()
+    return counted
+
+
+def test_a_page_that_stays_open_does_not_grow(browser, tmp_path):
+    """With each change of a run its ranks are drawn anew."""
+    runs = tmp_path / "runs"
+    made_ranks.write(runs, 2, late=1, steps=60, collectives=3)
+    changing = next(runs.glob("node0_1000.*"))
+    with Server(runs) as server, ServedPage(browser, server) as page:
+        page.open("ranks")
+        for _ in range(3):
+            first = page.page.locator("main figure canvas").first
+            first.evaluate("element => { element.old = true; }")
+            (runs / ".part").write_text(changing.read_text() + "\n")
+            os.rename(runs / ".part", changing)
+            page.until(lambda: first.count() and not first.evaluate("element => element.old"), page.text)
+            page.wait("ranks")
+            assert page.page.locator(".scroll.long").count() and left_in_memory(page) == 0
+        assert page.errors == []
 
 
 # ---- notes

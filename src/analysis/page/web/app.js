@@ -4,7 +4,8 @@ import { clean, fill, h, isHeld, letGo, named, settled } from './h.js';
 import { many } from './words.js';
 import { about, admit, ask, embedded, forget, progress, watch } from './source.js';
 import { addressOf, chosenTheme, followTheme, get, go, isDark, onChange, put, where } from './state.js';
-import { redrawAll } from './chart.js';
+import { forgetPictures, redrawAll } from './chart.js';
+import { forgetTables } from './table.js';
 import { notesButton } from './notes.js';
 import { empty, viewAdvice, viewCalls, viewCompare, viewGpu, viewKernels, viewModules, viewOperators, viewOverview, viewSteps, warnings } from './views.js';
 import { viewMemory } from './memory.js';
@@ -165,6 +166,8 @@ async function show(arrived = false) {
   if (mine !== generation) return;
   failed = broken;
   fill(main, h('h1', { class: ['overview', 'timeline'].includes(wanted[0]) ? 'hidden' : undefined }, wanted[1]), made);
+  forgetPictures();
+  forgetTables();
   main.dataset.view = wanted[0];
   window.scrollTo(0, 0);
   current = timeline;

@@ -10,7 +10,12 @@ export const color = (name) => getComputedStyle(document.documentElement).getPro
 
 const drawn = new Set(); // of pictures on the page: they are drawn again when the theme changes
 export function redrawAll() {
-  for (const picture of drawn) if (picture.canvas.isConnected) picture.draw(); else drawn.delete(picture);
+  for (const picture of drawn) picture.draw();
+}
+
+/** Of what is not on the page any more; not while a view is made, which is not on it yet. */
+export function forgetPictures() {
+  for (const picture of drawn) if (!picture.canvas.isConnected) drawn.delete(picture);
 }
 
 /** A canvas as wide as its place: paint(context, width, height), in px of the page. */

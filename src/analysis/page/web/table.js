@@ -14,11 +14,16 @@ let printing = false;
 const onPaper = new Set(); // tables that are drawn again for it
 function turn(on) {
   printing = on;
-  onPaper.forEach((table) => { if (table.element.isConnected) table.redraw(); else onPaper.delete(table); });
+  onPaper.forEach((table) => table.redraw());
 }
 matchMedia('print').addEventListener('change', (event) => turn(event.matches));
 window.addEventListener('beforeprint', () => turn(true));
 window.addEventListener('afterprint', () => turn(false));
+
+/** Of what is not on the page any more; not while a view is made, which is not on it yet. */
+export function forgetTables() {
+  for (const table of onPaper) if (!table.element.isConnected) onPaper.delete(table);
+}
 
 function csvField(value) {
   const text = value === null ? '' : String(value);
