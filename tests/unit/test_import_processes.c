@@ -10,11 +10,11 @@
 #include "import/import_read.h"
 #include "imported_rows.h"
 
-#define EVENT(cat, name, pid, tid, ts, dur, args)                                             \
-    "{'ph':'X','cat':'" cat "','name':'" name "','pid':" #pid ",'tid':" #tid ",'ts':" #ts      \
+#define EVENT(cat, name, pid, tid, ts, dur, args)                                         \
+    "{'ph':'X','cat':'" cat "','name':'" name "','pid':" #pid ",'tid':" #tid ",'ts':" #ts \
     ",'dur':" #dur ",'args':{" args "}}"
-#define MEMORY(bytes, ts)                                                                     \
-    "{'ph':'i','cat':'memory','name':'[memory]','pid':7,'tid':8,'ts':" #ts                    \
+#define MEMORY(bytes, ts)                                                  \
+    "{'ph':'i','cat':'memory','name':'[memory]','pid':7,'tid':8,'ts':" #ts \
     ",'args':{'Addr':16,'Bytes':" #bytes ",'Total Allocated':64,'Device Type':1,'Device Id':3}}"
 #define SAMPLE(ts) "{'ph':'C','name':'queue','pid':7,'tid':8,'ts':" #ts ",'args':{'rows':5}}"
 
@@ -51,16 +51,32 @@ static void put_kinds(lines *to, hb_source *source, hb_pass pass)
     hb_trace_event e;
     assert_int_equal(source->begin(source, pass), HB_OK);
     while (source->next(source, &e))
-        put(to, "%s %lld %lld\n", e.kind == HB_EVENT_MEMORY ? "memory" : e.name.s,
-            (long long)e.tid, (long long)e.start_ns);
+        put(to, "%s %lld %lld\n", e.kind == HB_EVENT_MEMORY ? "memory" : e.name.s, (long long)e.tid,
+            (long long)e.start_ns);
 }
 
 static const char threads[] =
-    "{'baseTimeNanoseconds':1,'traceEvents':["
-    EVENT("op", "inner", 7, 9, 10, 5, "") "," EVENT("op", "outer", 7, 9, 10, 9, "") ","
-    EVENT("op", "first", 7, 8, 5, 50, "") "," MEMORY(64, 12) "," MEMORY(-64, 11) ","
-    EVENT("op", "last", 7, 8, 30, 5, "") "," EVENT("gpu_kernel", "k", 0, 2, 20, 5, "") ","
-    EVENT("gpu_kernel", "k", 0, 1, 13, 5, "") "," EVENT("gpu_kernel", "k", 0, 1, 60, 5, "") "]}";
+    "{'baseTimeNanoseconds':1,'traceEvents':[" EVENT("op", "inner", 7, 9, 10, 5, "") "," EVENT(
+        "op", "outer", 7, 9, 10, 9,
+        "") "," EVENT("op", "first", 7, 8, 5, 50,
+                      "") "," MEMORY(64,
+                                     12) "," MEMORY(-64,
+                                                    11) "," EVENT("op", "last", 7, 8, 30, 5,
+                                                                  "") "," EVENT("gpu_kernel", "k",
+                                                                                0, 2, 20, 5,
+                                                                                "") "," EVENT("gpu_"
+                                                                                              "kern"
+                                                                                              "el",
+                                                                                              "k",
+                                                                                              0, 1,
+                                                                                              13, 5,
+                                                                                              "") "," EVENT("gpu_kernel",
+                                                                                                            "k",
+                                                                                                            0,
+                                                                                                            1,
+                                                                                                            60,
+                                                                                                            5,
+                                                                                                            "") "]}";
 
 /* All threads by time, and kernels that became operators between them. */
 static void all_threads_by_time(void **state)
@@ -199,10 +215,14 @@ static void modules_by_their_parents(void **state)
     hb_source *source;
     hb_trace_event e;
     hb_import *import = import_dropping(
-        keep_quoted("t", "[" EVENT("op", "outer", 7, 8, 10, 50, "") ","
-                    EVENT("op", "in", 7, 8, 10, 20, "") "," EVENT("op", "in", 7, 8, 30, 20, "") ","
-                    EVENT("op", "outer", 7, 8, 70, 9, "") "," EVENT("op", "in", 7, 9, 15, 20, "")
-                    "," EVENT("op", "in", 7, 8, 72, 5, "") "]"),
+        keep_quoted("t",
+                    "[" EVENT("op", "outer", 7, 8, 10, 50, "") "," EVENT(
+                        "op", "in", 7, 8, 10, 20,
+                        "") "," EVENT("op", "in", 7, 8, 30, 20,
+                                      "") "," EVENT("op", "outer", 7, 8, 70, 9,
+                                                    "") "," EVENT("op", "in", 7, 9, 15, 20,
+                                                                  "") "," EVENT("op", "in", 7, 8,
+                                                                                72, 5, "") "]"),
         NULL);
     (void)state;
     found.size = 0;
@@ -213,10 +233,9 @@ static void modules_by_their_parents(void **state)
         put(&found, "%s %lld: %llu in %llu, %u\n", e.name.s, (long long)e.tid,
             (unsigned long long)e.module.python_id, (unsigned long long)e.module.parent_id,
             e.module.module_id);
-    assert_string_equal(found.text,
-                        "nn.Module: outer 8: 1 in 0, 0\nnn.Module: in 8: 2 in 1, 0\n"
-                        "nn.Module: in 9: 3 in 0, 1\nnn.Module: in 8: 4 in 1, 0\n"
-                        "nn.Module: outer 8: 5 in 0, 0\nnn.Module: in 8: 6 in 5, 0\n");
+    assert_string_equal(found.text, "nn.Module: outer 8: 1 in 0, 0\nnn.Module: in 8: 2 in 1, 0\n"
+                                    "nn.Module: in 9: 3 in 0, 1\nnn.Module: in 8: 4 in 1, 0\n"
+                                    "nn.Module: outer 8: 5 in 0, 0\nnn.Module: in 8: 6 in 5, 0\n");
     source->close(source);
     hb_import_close(import);
 }
@@ -258,16 +277,16 @@ static void clocks_of_several_files(void **state)
         keep_text(name, text);
         set_written(name, written[i]);
     }
-    check_starts((const int64_t[]){1000 * SECOND - 4000, 1000 * SECOND - 3999,
-                                   1599 * SECOND - 3998, 9000 * SECOND - 3997},
+    check_starts((const int64_t[]){1000 * SECOND - 4000, 1000 * SECOND - 3999, 1599 * SECOND - 3998,
+                                   9000 * SECOND - 3997},
                  4);
     remove_tree(dir);
     assert_int_equal(make_dir(NULL), 0);
     for (int i = 0; i < 2; i++) {
         char name[40];
         snprintf(name, sizeof name, "%d.json", i);
-        keep_quoted(name, "[" EVENT("mine", "a", 7, 8, 10, 5, "") ","
-                    EVENT("mine", "b", 8, 9, 20, 5, "") "]");
+        keep_quoted(name, "[" EVENT("mine", "a", 7, 8, 10, 5, "") "," EVENT("mine", "b", 8, 9, 20,
+                                                                            5, "") "]");
         set_written(name, 1000 + 5 * i);
     }
     check_starts((const int64_t[]){1000 * SECOND - 5000 - 10000, 1000 * SECOND - 5000,
@@ -346,14 +365,18 @@ static void traces_of_other_tools_have_a_cure(void **state)
     static const struct {
         const char *name, *cure; /* NULL: none */
     } files[] = {
-        {"a.nsys-rep", "nsys export --type sqlite"}, {"a.qdrep", "nsys export --type sqlite"},
-        {"a.otf2", "--output-format rocpd"},         {"a.att", "ROCprof Compute Viewer"},
-        {"a.tracy", "tracy-csvexport -u"},           {"a.hbspool", "hipboard recover"},
-        {"a.txt", NULL},                             {"att", NULL},
+        {"a.nsys-rep", "nsys export --type sqlite"},
+        {"a.qdrep", "nsys export --type sqlite"},
+        {"a.otf2", "--output-format rocpd"},
+        {"a.att", "ROCprof Compute Viewer"},
+        {"a.tracy", "tracy-csvexport -u"},
+        {"a.hbspool", "hipboard recover"},
+        {"a.txt", NULL},
+        {"att", NULL},
     };
     static const struct {
         const char *head, *cure;
-    } heads[] = {{"tlZ\4x", "tracy-csvexport -u"}, {"tZstx", "tracy-csvexport -u"},
+    } heads[] = {{"tlZ\4x", "tracy-csvexport -u"},   {"tZstx", "tracy-csvexport -u"},
                  {"tr\xfdPx", "tracy-csvexport -u"}, {"PERFILE2", "perf report"},
                  {"tlZ\3x", "of no format"},         {"PERFILE3", "of no format"}};
     (void)state;
@@ -369,8 +392,8 @@ static void traces_of_other_tools_have_a_cure(void **state)
 
 /* ---- passes ---- */
 
-#define COUNTED(kernel, counter, value, start)                                               \
-    "Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,"           \
+#define COUNTED(kernel, counter, value, start)                                     \
+    "Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp," \
     "End_Timestamp\n1,Agent 1," kernel "," counter "," #value "," #start ",9000\n"
 
 /* Only of directories called so beside each other, of the same kernels, into the first one. */
@@ -380,12 +403,18 @@ static void passes_by_their_directories(void **state)
         const char *first, *second, *kernel; /* of the second */
         bool merged;
     } cases[] = {
-        {"pass_1", "pass_2", "k", true},       {"pass_2", "pass_10", "k", true},
-        {"pass_1", "pass_2", "other", false},  {"a/pass_1", "a/pass_3", "k", true},
-        {"a/pass_1", "b/pass_2", "k", false},  {"a_pass_1", "a_pass_2", "k", false},
-        {"pass_1x", "pass_2x", "k", false},    {"pass_a", "pass_b", "k", false},
-        {"pass_0", "pass_1", "k", true},       {"pass_1", "passes_2", "k", false},
-        {"pass_1/a", "pass_2/a", "k", true},   {"pass_1/pass_3", "pass_1/pass_4", "k", true},
+        {"pass_1", "pass_2", "k", true},
+        {"pass_2", "pass_10", "k", true},
+        {"pass_1", "pass_2", "other", false},
+        {"a/pass_1", "a/pass_3", "k", true},
+        {"a/pass_1", "b/pass_2", "k", false},
+        {"a_pass_1", "a_pass_2", "k", false},
+        {"pass_1x", "pass_2x", "k", false},
+        {"pass_a", "pass_b", "k", false},
+        {"pass_0", "pass_1", "k", true},
+        {"pass_1", "passes_2", "k", false},
+        {"pass_1/a", "pass_2/a", "k", true},
+        {"pass_1/pass_3", "pass_1/pass_4", "k", true},
         {"pass_1/pass_3", "pass_2/pass_4", "k", false},
     };
     (void)state;
@@ -484,6 +513,12 @@ static void passes_of_several_processes(void **state)
          "100: WAVES 1 INSTS 10;50: WAVES 2 INSTS 70;"},
         {{"pass_1/a/100 k 0 100 WAVES 1", "pass_2/b/200 k 0 200 INSTS 10"},
          "100: WAVES 1;200: INSTS 10 apart 1;"},
+        /* in a directory of each one's own */
+        {{"pass_1/100/r k 0 100 WAVES 1", "pass_2/200/r k 0 200 INSTS 10"},
+         "100: WAVES 1 INSTS 10;"},
+        {{"pass_1/a/100/r k 0 100 WAVES 1", "pass_1/b/50/r k 0 50 WAVES 2",
+          "pass_2/a/200/r k 0 200 INSTS 10", "pass_2/b/300/r k 0 300 INSTS 70"},
+         "100: WAVES 1 INSTS 10;50: WAVES 2 INSTS 70;"},
         /* one that is missing may be anyone's */
         {{"pass_1/n/100 k 0 100 WAVES 1", "pass_1/n/101 k 0 101 WAVES 2",
           "pass_2/n/201 k 0 201 INSTS 70"},
@@ -558,8 +593,8 @@ static void what_a_trace_tells_of_its_file(void **state)
     hb_import_close(import);
     import = import_dropping(
         keep_quoted("t.json", "{'host_name':'n','distributedInfo':{'rank':0,'world_size':1},"
-                              "'baseTimeNanoseconds':5,'traceEvents':[" SAMPLE(1) ","
-                              EVENT("mine", "a", 7, 8, 10, 5, "") "]}"),
+                              "'baseTimeNanoseconds':5,'traceEvents':[" SAMPLE(1) "," EVENT(
+                                  "mine", "a", 7, 8, 10, 5, "") "]}"),
         NULL);
     p = hb_import_get(import, 0);
     assert_false(import->processes[0]->info.profile_memory);
@@ -587,9 +622,9 @@ static void counters_that_are_endless(void **state)
 /* Files of one worker have times that no other one has. */
 static void names_of_files(void **state)
 {
-    static const char *const names[] = {
-        "n_7.1700000000000005010.pt.trace.json.gz", "n_7.1700000000000005011.pt.trace.json.gz",
-        "n_7.1700000000000005012.pt.trace.json.gz"};
+    static const char *const names[] = {"n_7.1700000000000005010.pt.trace.json.gz",
+                                        "n_7.1700000000000005011.pt.trace.json.gz",
+                                        "n_7.1700000000000005012.pt.trace.json.gz"};
     const char *paths[3];
     hb_import_options o = HB_IMPORT_OPTIONS_INIT;
     hb_import *import;
@@ -642,8 +677,8 @@ static void a_trace_in_memory(void **state)
     static char bytes[1 << 16];
     char path[HB_IMPORT_FILE_PATH];
     int fd = -1;
-    hb_import *import = import_with(
-        keep_quoted("t", "[" EVENT("mine", "a", 7, 8, 10, 5, "") "]"), NULL);
+    hb_import *import =
+        import_with(keep_quoted("t", "[" EVENT("mine", "a", 7, 8, 10, 5, "") "]"), NULL);
     (void)state;
     char *expected = written_text(import, 0);
     assert_int_equal(hb_import_to_memory_file(import, 0, &fd, path), HB_OK);
@@ -663,8 +698,8 @@ static void a_trace_in_memory(void **state)
 /* A file's processes by their numbers, as they are read without a file. */
 static void processes_by_their_numbers(void **state)
 {
-    const char *path = keep_quoted("t", "[" EVENT("mine", "a", 7, 8, 10, 5, "") ","
-                                   EVENT("mine", "b", 9, 8, 10, 5, "") "]");
+    const char *path = keep_quoted(
+        "t", "[" EVENT("mine", "a", 7, 8, 10, 5, "") "," EVENT("mine", "b", 9, 8, 10, 5, "") "]");
     hb_open_options o = HB_OPEN_OPTIONS_INIT;
     hb_trace_file *file;
     size_t count = 0;

@@ -396,7 +396,7 @@ static void calls_of_mpi_are_taken_where_they_may_be_made(void **state)
 static rank_pack begin_pack(void)
 {
     rank_pack p;
-    assert_true(rank_pack_begin(&p, path_of("log")));
+    assert_true(rank_pack_begin(&p, path_of("log"), true));
     return p;
 }
 
@@ -615,20 +615,20 @@ static void what_is_another_s_is_not_written_into(void **state)
     (void)state;
     rank_pack p = begin_pack();
     assert_int_equal(chmod(p.staging, 0770), 0);
-    assert_false(rank_pack_begin(&again, path_of("log")));
+    assert_false(rank_pack_begin(&again, path_of("log"), true));
     assert_int_equal(chmod(p.staging, 0702), 0);
-    assert_false(rank_pack_begin(&again, path_of("log")));
+    assert_false(rank_pack_begin(&again, path_of("log"), true));
     assert_int_equal(chmod(p.staging, 0755), 0); /* as it is made by who goes on */
-    assert_true(rank_pack_begin(&again, path_of("log")));
+    assert_true(rank_pack_begin(&again, path_of("log"), true));
     assert_int_equal(stat(p.staging, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_int_equal(rmdir(p.staging), 0);
     assert_int_equal(symlink(path_of("log"), p.staging), 0);
-    assert_false(rank_pack_begin(&again, path_of("log")));
+    assert_false(rank_pack_begin(&again, path_of("log"), true));
     assert_int_equal(unlink(p.staging), 0);
     put_file("node", "", 0600);
     setenv("HIPBOARD_SPOOL", path_of("node"), 1);
-    assert_false(rank_pack_begin(&again, path_of("log")));
+    assert_false(rank_pack_begin(&again, path_of("log"), true));
     unsetenv("HIPBOARD_SPOOL");
 }
 

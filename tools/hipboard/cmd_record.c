@@ -325,9 +325,10 @@ static bool stage(request *r)
     r->packs |= r->launch.world_size > RANKS_WITHOUT_PACKS;
     r->packs &= r->launch.world_size > 1;
     if (!r->packs) return true;
-    if (!rank_pack_begin(&r->pack, r->full_dir)) return false;
+    bool tells = !r->quiet && r->launch.rank <= 0;
+    if (!rank_pack_begin(&r->pack, r->full_dir, tells)) return false;
     snprintf(r->full_dir, sizeof r->full_dir, "%s", r->pack.staging);
-    if (!r->quiet && r->launch.rank <= 0) rank_pack_tell(&r->pack);
+    if (tells) rank_pack_tell(&r->pack);
     return true;
 }
 
@@ -349,9 +350,13 @@ static int record(request *r, char **program)
     if (!make_directories(r->dir)) return fail(r->dir, strerror(errno));
     if (!realpath(r->dir, r->full_dir)) return fail(r->dir, strerror(errno)); /* it may chdir() */
     if (r->spool) setenv("HIPBOARD_SPOOL", r->spool, 1);
-    if (!stage(r)) return EXIT_FAILED;
     find_libraries(r);
-    if (!link_libraries(r)) return fail("/tmp", strerror(errno));
+    bool linked = link_libraries(r);
+    if (!linked) (void)fail("/tmp", strerror(errno));
+    if (!linked || !stage(r)) {
+        remove_library_links(&r->links);
+        return EXIT_FAILED;
+    }
     int64_t start_ns = unix_ns();
     snprintf(r->run, sizeof r->run, "%d.%lld", (int)getpid(), (long long)start_ns);
     recorded_run run = {.dir = r->dir,
@@ -438,7 +443,8 @@ static const option_spec options[] = {
     {0, "schedule", "WORDS",
      "record some steps only, as torch.profiler.schedule(): "
      "wait=N,warmup=N,active=N[,repeat=N][,skip_first=N]; a cycle a file. Steps that nothing marks "
-     "are counted as soon as they are seen in what the program launches, slices of time until then, "
+     "are counted as soon as they are seen in what the program launches, slices of time until "
+     "then, "
      "to the end of the cycle",
      INTO_BY(take_schedule, schedule)},
     {0, "on-demand", NULL,

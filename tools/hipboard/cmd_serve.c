@@ -83,7 +83,7 @@ static void hold_ends(sigset_t *before)
     struct sigaction action = {.sa_handler = on_end};
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        take_signal(ends[i], &action, NULL);
+        catch_signal(ends[i], &action, NULL);
         sigaddset(&set, ends[i]);
     }
     sigprocmask(SIG_BLOCK, &set, before);

@@ -41,7 +41,7 @@ static void catch_signals(dispositions *before)
 {
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
     for (int i = 0; i < NUM_PASSED_ON; i++)
-        take_signal(passed_on[i], &action, &before->passed_on[i]);
+        catch_signal(passed_on[i], &action, &before->passed_on[i]);
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &before->end_of_child);
 }
 

@@ -41,6 +41,7 @@ bool link_library(library_links *links, char library[PATH_MAX])
 void remove_library_links(const library_links *links)
 {
     char link[LINK_PATH];
+    if (!*links->dir) return;
     for (unsigned i = 0; i < links->count; i++) {
         name_link(links, i, link);
         unlink(link);

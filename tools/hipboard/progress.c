@@ -65,7 +65,7 @@ hb_open_options progress_options(void)
 {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
     hb_open_options options = HB_OPEN_OPTIONS_INIT;
-    take_signal(SIGINT, &action, NULL);
+    catch_signal(SIGINT, &action, NULL);
     clock_gettime(CLOCK_MONOTONIC, &started);
     options.progress = report;
     return options;

@@ -48,11 +48,11 @@ static bool is_own(int dir)
 
 /* Each rank holds it while it runs, with those of other jobs; the kernel lets go of it for whoever
  * is killed. */
-static bool hold(const rank_pack *p)
+static bool hold(const rank_pack *p, bool speaks)
 {
     if (flock(p->dir, LOCK_SH | LOCK_NB) == 0) return true;
     if (errno != EWOULDBLOCK) return fail(p->staging, strerror(errno));
-    fprintf(stderr, "hipboard: waits until the traces in %s are packed\n", p->staging);
+    if (speaks) fprintf(stderr, "hipboard: waits until the traces in %s are packed\n", p->staging);
     return flock(p->dir, LOCK_SH) == 0 || fail(p->staging, strerror(errno));
 }
 
@@ -63,22 +63,22 @@ static bool is_there(const rank_pack *p)
     return fstat(p->dir, &st) == 0 && st.st_nlink > 0;
 }
 
-static bool make_staging(rank_pack *p)
+static bool make_staging(rank_pack *p, bool speaks)
 {
     if (mkdir(p->staging, 0700) != 0 && errno != EEXIST) return fail(p->staging, strerror(errno));
     p->dir = open(p->staging, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (p->dir < 0) return errno == ENOENT || fail(p->staging, strerror(errno));
-    return is_own(p->dir) ? hold(p)
+    return is_own(p->dir) ? hold(p, speaks)
                           : fail(p->staging, "is another user's, or others may write there");
 }
 
-bool rank_pack_begin(rank_pack *p, const char *log_dir)
+bool rank_pack_begin(rank_pack *p, const char *log_dir, bool speaks)
 {
     char place[PATH_MAX - 40];
     snprintf(p->log_dir, sizeof p->log_dir, "%s", log_dir);
     if (!find_place(log_dir, place, sizeof place)) return false;
     snprintf(p->staging, sizeof p->staging, "%s-pack", place);
-    while (make_staging(p)) {
+    while (make_staging(p, speaks)) {
         if (is_there(p)) return true;
         if (p->dir >= 0) close(p->dir);
     }

@@ -17,8 +17,9 @@ typedef struct rank_pack {
     int dir; /* the node's directory, which running ranks share; who has it alone is the last one */
 } rank_pack;
 
-/** Makes the node's directory; false, with what is wrong said, where that cannot be. */
-bool rank_pack_begin(rank_pack *pack, const char *log_dir);
+/** Makes the node's directory; false, with what is wrong said, where that cannot be. It may have to
+ * wait for those who pack, and says so if it `speaks`. */
+bool rank_pack_begin(rank_pack *pack, const char *log_dir, bool speaks);
 
 /** Of the first rank: where the traces are until they are packed. */
 void rank_pack_tell(const rank_pack *pack);

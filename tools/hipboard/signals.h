@@ -10,7 +10,8 @@
 
 /** What the caller ignores stays ignored: by nohup, or where a shell without a terminal starts a
  * command in the background. `before`, or NULL, gets what there was. */
-static inline void take_signal(int number, const struct sigaction *action, struct sigaction *before)
+static inline void catch_signal(int number, const struct sigaction *action,
+                                struct sigaction *before)
 {
     struct sigaction now;
     if (!before) before = &now;

@@ -5,6 +5,7 @@
  */
 #include "import/merge_passes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "import/rows_shared.h"
@@ -72,15 +73,26 @@ static const char *pass_in(const char *path, long *number)
     return *end == '/' && end > at + 5 && *number >= 0 ? at : NULL;
 }
 
-/* A machine that the file does not tell is the directory below the pass's. */
+/* A machine that the file does not tell is the directory below the pass's, but for one of the
+ * process's own, which is another in each pass. */
+static hb_str machine_of(const hb_import_process *p, const char *at)
+{
+    const char *machine = strchr(at, '/') + 1, *file = strrchr(machine, '/');
+    hb_str told = {machine, file && !*p->host ? (uint32_t)(file - machine) : 0};
+    char own[24];
+    uint32_t n = (uint32_t)snprintf(own, sizeof own, "/%lld", (long long)p->pid);
+    if (hb_str_ends(told, own)) told.len -= n;
+    return hb_str_is(told, own + 1) ? (hb_str){machine, 0} : told;
+}
+
 static hb_string_id run_of(hb_import *import, const hb_import_process *p, hb_string_id root,
                            const char *at)
 {
     hb_buf key;
-    const char *machine = strchr(at, '/') + 1, *file = strrchr(machine, '/');
+    hb_str machine = machine_of(p, at);
     hb_buf_init(&key, SIZE_MAX / 2);
     hb_buf_printf(&key, "%u %lld %s/", root, (long long)p->rank, p->host);
-    if (file && !*p->host) hb_buf_append(&key, machine, (size_t)(file - machine));
+    hb_buf_append(&key, machine.s, machine.len);
     hb_string_id run = key.failed ? 0 : hb_texts_add(&import->texts, key.data, key.size);
     hb_buf_free(&key);
     if (!run) hb_arena_leave(&import->arena, HB_ERROR_NO_MEMORY, "out of memory");

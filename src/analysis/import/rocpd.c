@@ -380,8 +380,9 @@ static void free_part(rocpd_file *f)
     hb_rocpd *r = f->part;
     f->part = NULL;
     if (!r) return;
-    hb_id_index *const all[] = {&r->strings, &r->nodes,  &r->processes, &r->threads,    &r->agents,
-                                &r->symbols, &r->events, &r->counters,  &r->categories, &r->tracks};
+    hb_id_index *const all[] = {&r->strings,    &r->nodes,   &r->processes,     &r->threads,
+                                &r->agents,     &r->symbols, &r->events,        &r->counters,
+                                &r->categories, &r->tracks,  &r->sample_tracks, &r->dispatches};
     for (size_t i = 0; i < HB_ARRAY_LEN(all); i++)
         hb_id_index_free(all[i]);
     hb_column_free(&r->event_list);

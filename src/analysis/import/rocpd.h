@@ -65,6 +65,7 @@ typedef struct hb_rocpd {
     hb_id_index nodes, processes, threads, agents, symbols, events, counters;
     hb_id_index categories; /* to texts, where they have a table */
     hb_id_index tracks;     /* where rows refer to them: `by_tracks` */
+    hb_id_index sample_tracks, dispatches; /* while these are read */
     HB_VEC(hb_rocpd_track) track_list;
     bool by_tracks;
     HB_VEC(hb_rocpd_node) node_list;

@@ -175,15 +175,15 @@ static uint32_t launch_of(hb_rocpd *r, hb_import_process *p, const hb_sqlite_row
 
 /* Kernels are run again for each pass of counters: the first one's times count. Each process counts
  * its dispatches from 1. */
-static bool is_again(hb_rocpd *r, hb_id_index *first, const hb_sqlite_rows *rows,
-                     hb_import_process *p, hb_rocpd_event *event)
+static bool is_again(hb_rocpd *r, const hb_sqlite_rows *rows, hb_import_process *p,
+                     hb_rocpd_event *event)
 {
     if (hb_sqlite_is_null(rows, D_PASS)) return false;
     uint64_t dispatch =
         (uint64_t)hb_sqlite_int(rows, D_DISPATCH) + ((uint64_t)index_of(r, p) << 48);
-    uint32_t row = hb_id_index_get(first, dispatch);
+    uint32_t row = hb_id_index_get(&r->dispatches, dispatch);
     if (!row) {
-        hb_id_index_set(r->arena, first, dispatch, p->rows.works.count + 1);
+        hb_id_index_set(r->arena, &r->dispatches, dispatch, p->rows.works.count + 1);
         return false;
     }
     p->rows.notes[HB_IMPORT_MERGED_PASSES]++;
@@ -191,7 +191,7 @@ static bool is_again(hb_rocpd *r, hb_id_index *first, const hb_sqlite_rows *rows
     return true;
 }
 
-static void add_kernel(hb_rocpd *r, const hb_sqlite_rows *rows, hb_id_index *passes)
+static void add_kernel(hb_rocpd *r, const hb_sqlite_rows *rows)
 {
     static const hb_rocpd_columns columns = {D_PID, -1, D_AGENT, D_QUEUE, D_STREAM, D_TRACK};
     hb_rocpd_track place = hb_rocpd_place(r, rows, columns);
@@ -206,7 +206,7 @@ static void add_kernel(hb_rocpd *r, const hb_sqlite_rows *rows, hb_id_index *pas
         p->rows.notes[HB_IMPORT_BAD_ROWS]++;
         return;
     }
-    if (is_again(r, passes, rows, p, event)) return;
+    if (is_again(r, rows, p, event)) return;
     hb_import_work *work = hb_import_push(r->arena, &p->rows.works);
     work->start = start;
     work->end = end;
@@ -220,11 +220,10 @@ static void add_kernel(hb_rocpd *r, const hb_sqlite_rows *rows, hb_id_index *pas
 
 static void read_kernels(hb_rocpd *r)
 {
-    hb_id_index passes = {0};
     hb_sqlite_rows rows = hb_rocpd_select(r, "kernel_dispatch", dispatch_columns);
     while (hb_sqlite_next(&rows))
-        add_kernel(r, &rows, &passes);
-    hb_id_index_free(&passes);
+        add_kernel(r, &rows);
+    hb_id_index_free(&r->dispatches);
     hb_rocpd_done(r, &rows);
 }
 

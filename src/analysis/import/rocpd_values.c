@@ -136,7 +136,7 @@ typedef struct track {
 
 typedef HB_VEC(track) tracks;
 
-static void read_tracks(hb_rocpd *r, tracks *list, hb_id_index *index)
+static void read_tracks(hb_rocpd *r, tracks *list)
 {
     hb_sqlite_rows rows = hb_rocpd_select(r, "track", "id, pid, tid, name_id");
     while (hb_sqlite_next(&rows)) {
@@ -149,7 +149,8 @@ static void read_tracks(hb_rocpd *r, tracks *list, hb_id_index *index)
                                                 : hb_rocpd_thread(r, p, hb_rocpd_id(&rows, 2));
         while (r->process_list.items[t->index] != p)
             t->index++;
-        hb_id_index_set(r->arena, index, (uint64_t)hb_sqlite_int(&rows, 0), list->count);
+        hb_id_index_set(r->arena, &r->sample_tracks, (uint64_t)hb_sqlite_int(&rows, 0),
+                        list->count);
     }
     hb_rocpd_done(r, &rows);
 }
@@ -174,14 +175,13 @@ static void note_sample(hb_rocpd *r, const hb_sqlite_rows *rows, const track *t)
 static void read_samples(hb_rocpd *r)
 {
     tracks list = {0};
-    hb_id_index index = {0};
-    read_tracks(r, &list, &index);
+    read_tracks(r, &list);
     hb_sqlite_rows rows = hb_rocpd_select(r, "sample", "track_id, timestamp, event_id, name_id");
     while (hb_sqlite_next(&rows)) {
-        uint32_t i = hb_id_index_get(&index, (uint64_t)hb_sqlite_int(&rows, 0));
+        uint32_t i = hb_id_index_get(&r->sample_tracks, (uint64_t)hb_sqlite_int(&rows, 0));
         if (i) note_sample(r, &rows, &list.items[i - 1]);
     }
-    hb_id_index_free(&index);
+    hb_id_index_free(&r->sample_tracks);
     hb_rocpd_done(r, &rows);
 }
 
