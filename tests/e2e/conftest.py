@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: MIT
+import signal
+
 import pytest
 
 from browser import Browser
 from server import TensorBoard
 from support import BUILD, DigitsRun, alone_in, install
+
+# Where a shell runs the tests in the background they are ignored, and would be by what they start.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
