@@ -14,9 +14,17 @@
 #include <string.h>
 
 #if defined(__aarch64__)
-enum { CRAFTED_CALL = R_AARCH64_JUMP_SLOT, CRAFTED_ADDRESS = R_AARCH64_GLOB_DAT };
+enum {
+    CRAFTED_CALL = R_AARCH64_JUMP_SLOT,
+    CRAFTED_ADDRESS = R_AARCH64_GLOB_DAT,
+    CRAFTED_DATA = R_AARCH64_ABS64
+};
 #else
-enum { CRAFTED_CALL = R_X86_64_JUMP_SLOT, CRAFTED_ADDRESS = R_X86_64_GLOB_DAT };
+enum {
+    CRAFTED_CALL = R_X86_64_JUMP_SLOT,
+    CRAFTED_ADDRESS = R_X86_64_GLOB_DAT,
+    CRAFTED_DATA = R_X86_64_64
+};
 #endif
 
 enum { CRAFTED_IMPORTS = 4, CRAFTED_BYTES = 0x4000 };
@@ -66,6 +74,15 @@ static inline void **crafted_import(int n, const char *name, bool call, int bind
         .r_info = ELF64_R_INFO((uint64_t)i + 1, call ? CRAFTED_CALL : CRAFTED_ADDRESS)};
     m->words[i] = call ? CRAFTED_UNRELOCATED : NULL;
     return &m->words[i];
+}
+
+/** The n-th address is one that the program's data begins with, and may have changed since. */
+static inline void **crafted_data(int n, const char *name)
+{
+    void **word = crafted_import(n, name, false, STB_GLOBAL);
+    int i = CRAFTED_IMPORTS + n;
+    crafted.m.relocations[i].r_info = ELF64_R_INFO((uint64_t)i + 1, CRAFTED_DATA);
+    return word;
 }
 
 /** Without any import, and shown from now on. */

@@ -118,6 +118,18 @@ static void functions_that_may_be_missing_are_not_waited_for(void **state)
     assert_null(*weak);
 }
 
+/* As a program's own pointer to a function that it has set to NULL. */
+static void data_that_holds_nothing_is_not_waited_for(void **state)
+{
+    (void)state;
+    void **empty = crafted_data(0, "work"), **full = crafted_data(1, "work");
+    *full = address_of(real_work);
+    assert_true(replace());
+    assert_int_equal(foreign, 0);
+    assert_null(*empty);
+    assert_ptr_equal(*full, address_of(other_work));
+}
+
 /* A program that lies where it was linked to has addresses that could be offsets in a module. */
 static void functions_of_a_program_at_low_addresses_are_functions(void **state)
 {
@@ -190,6 +202,7 @@ int main(void)
         OF_MODULE(imports_that_the_loader_has_not_come_to_stay_for_later),
         OF_MODULE(nobody_waits_for_imports_that_are_not_replaced),
         OF_MODULE(functions_that_may_be_missing_are_not_waited_for),
+        OF_MODULE(data_that_holds_nothing_is_not_waited_for),
         OF_MODULE(functions_of_a_program_at_low_addresses_are_functions),
         cmocka_unit_test_setup_teardown(a_module_that_is_being_loaded_gets_its_operators_later,
                                         begin_both, end_both),

@@ -144,11 +144,13 @@ static bool is_in(const module *m, uintptr_t address)
     return m->begin <= address && address < m->end;
 }
 
-/* The file has nothing there, or for a call, where in the module the loader is to be called. */
+/* The file has nothing there, or for a call, where in the module the loader is to be called. Of
+ * data that holds nothing this is not known: the program may have written that. */
 static bool is_as_in_file(const request *q, const module *m, const ElfW(Rela) * r, uintptr_t now)
 {
     const ElfW(Sym) *symbol = &m->symbols[ELF64_R_SYM(r->r_info)];
-    if (!now) return ELF64_ST_BIND(symbol->st_info) != STB_WEAK; /* that may be missing, and is */
+    if (!now) /* what is weak may be missing, and is */
+        return ELF64_R_TYPE(r->r_info) != R_DATA && ELF64_ST_BIND(symbol->st_info) != STB_WEAK;
     bool of_program = q->low <= now && now < q->low_end;
     return ELF64_R_TYPE(r->r_info) == R_CALL && m->base && is_in(m, m->base + now) && !of_program;
 }
