@@ -214,6 +214,8 @@ void hb_event_file_abandon(hb_event_file *file)
 {
     hb_kept_file_close(&file->file);
     hb_buf_free(&file->pending);
+    file->sent = 0;
+    file->size = 0;
 }
 
 void hb_event_file_forget(hb_event_file *file)
