@@ -259,7 +259,7 @@ static void a_capture_that_a_session_ends_in_costs_the_next_nothing(void **state
     cJSON_Delete(trace);
 }
 
-static sem_t captures, may_end;
+static sem_t captures, may_end, launched, may_go_on;
 
 static void *capture_on_a_thread(void *unused)
 {
@@ -369,6 +369,42 @@ static void another_thread_may_launch_into_it(void **state)
     cJSON_Delete(trace);
 }
 
+static void *launch_before_amid_and_after_a_capture(void *unused)
+{
+    product("before", 10, 1);
+    sem_post(&launched);
+    sem_wait(&may_go_on);
+    return launch_amid_and_after_a_capture(unused);
+}
+
+/* As they do whose warm-up was on the stream that is then captured. */
+static void another_thread_that_knows_the_stream_may_launch_into_it(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    sem_init(&captures, 0, 0);
+    sem_init(&may_end, 0, 0);
+    sem_init(&launched, 0, 0);
+    sem_init(&may_go_on, 0, 0);
+    hb_profiler *prof = start();
+    assert_int_equal(pthread_create(&thread, NULL, launch_before_amid_and_after_a_capture, NULL),
+                     0);
+    sem_wait(&launched);
+    HIP_OK(hipStreamSynchronize(stream));
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    sem_post(&may_go_on);
+    sem_wait(&captures);
+    HIP_OK(hipGraphDestroy(end_capture()));
+    sem_post(&may_end);
+    pthread_join(thread, NULL);
+    HIP_OK(hipStreamSynchronize(stream));
+    cJSON *trace = capture_stop(prof);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 2);
+    assert_true(sum_of_flops(trace) == 20);
+    cJSON_Delete(trace);
+}
+
 /* That thread does nothing more, and is not waited for. */
 static void the_end_waits_for_work_behind_it(void **state)
 {
@@ -447,6 +483,7 @@ int main(void)
         cmocka_unit_test(a_capture_that_a_session_begins_in_is_one),
         cmocka_unit_test(runs_of_such_a_graph_are_not_known_and_said),
         cmocka_unit_test(another_thread_may_launch_into_it),
+        cmocka_unit_test(another_thread_that_knows_the_stream_may_launch_into_it),
         cmocka_unit_test(the_end_waits_for_work_behind_it),
         cmocka_unit_test(an_end_that_is_no_captures_breaks_none),
     };

@@ -368,7 +368,10 @@ static void note_result(hb_frame *f, const char *args, int error)
         if (error == 0 && f->ptr) report_free(f);
         break;
     case HB_CALL_BEGIN_CAPTURE:
-        if (error) end_capture(c);
+        if (error)
+            end_capture(c);
+        else
+            hb_calls_outdate_streams(); /* other threads may launch into it */
         break;
     case HB_CALL_END_CAPTURE:
         end_capture(c);

@@ -59,8 +59,7 @@ int16_t hb_call_learn_stream(hb_frame *f, uint64_t stream)
 void hb_call_destroys_streams(const hb_hip_call *call, const char *args)
 {
     uint64_t stream = 0;
-    atomic_fetch_add(&hb_calls_stream_generation, 1);
-    atomic_fetch_add(&hb_launch_generation, 1);
+    hb_calls_outdate_streams();
     if (call->stream == HB_NO_ARG) { /* hipDeviceReset() */
         hb_busy_streams_all_gone();
         hb_pools_forget();

@@ -191,11 +191,16 @@ void hb_calls_leave_own(bool before)
     if (calls_self()) hb_calls_set_ours(before);
 }
 
+void hb_calls_outdate_streams(void)
+{
+    atomic_fetch_add(&hb_calls_stream_generation, 1);
+    atomic_fetch_add(&hb_launch_generation, 1);
+}
+
 void hb_calls_forget_streams(void)
 {
     hb_busy_streams_forget();
-    atomic_fetch_add(&hb_calls_stream_generation, 1);
-    atomic_fetch_add(&hb_launch_generation, 1);
+    hb_calls_outdate_streams();
 }
 
 bool hb_calls_heard(void)

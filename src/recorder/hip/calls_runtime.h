@@ -33,8 +33,11 @@ typedef struct hb_calls_of_runtime {
 
 extern HB_OWN hb_calls_of_runtime hb_calls_runtime;
 
-/** Moves when streams go: what was learnt of a handle before need not be true any more. */
+/** Moves with hb_calls_outdate_streams(). */
 extern _Atomic uint32_t hb_calls_stream_generation;
+/** Streams go, or one is captured from now on: what any thread has learnt of a handle before need
+ * not be true any more. */
+void hb_calls_outdate_streams(void);
 
 /** Moves with each end of a capture that is heard. */
 extern _Atomic uint32_t hb_captures_ended;
