@@ -434,11 +434,14 @@ static void a_programs_own_handler_is_called_by_the_program(void **state)
 /* hipboard's own thread has ended a cycle, and the program marks no step. */
 static void record_a_moment(hb_profiler *prof, asker *a)
 {
-    a->options.time_ms = 20;
+    a->options.time_ms = 500;
     begin_to_ask(a);
     while (!HB_ENABLED())
         nap();
-    mark("first");
+    while (HB_ENABLED()) {
+        mark("first");
+        nap();
+    }
     while (hb_profiler_current_action(prof) != HB_ACTION_NONE)
         nap();
 }
