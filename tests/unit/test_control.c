@@ -886,7 +886,7 @@ static void a_request_file_may_have_another_name(void **state)
 
 /* ---- a file system that does not answer ---- */
 
-static atomic_bool looks_at_once, look_waits, is_looking;
+static atomic_bool looks_at_once, look_waits, is_looking, closes_late, is_closing;
 
 int64_t __real_hb_control_file_first_look(void);
 int64_t __wrap_hb_control_file_first_look(void);
@@ -906,6 +906,20 @@ bool __wrap_hb_control_file_look(hb_control_file *f)
     bool found = __real_hb_control_file_look(f);
     atomic_store(&is_looking, false);
     return found;
+}
+
+void __real_hb_control_close(hb_control_socket *s, bool ours);
+void __wrap_hb_control_close(hb_control_socket *s, bool ours);
+
+/* Later than a start waits for a look. */
+void __wrap_hb_control_close(hb_control_socket *s, bool ours)
+{
+    enum { LATE_MS = 300 };
+    if (atomic_exchange(&closes_late, false)) {
+        atomic_store(&is_closing, true);
+        nanosleep(&(struct timespec){.tv_nsec = LATE_MS * 1000000}, NULL);
+    }
+    __real_hb_control_close(s, ours);
 }
 
 static hb_profiler *stopped_amid_a_look(void)
@@ -964,6 +978,25 @@ static void one_that_is_stopped_amid_a_look_can_be_asked_again(void **state)
     (void)state;
     while (!one_that_is_stopped_amid_a_look_is_started())
         continue;
+}
+
+/* Its look is over; what it does at its end may last. */
+static void one_that_is_just_ending_can_be_asked_again(void **state)
+{
+    (void)state;
+    said_text s;
+    hb_profiler *prof = stopped_amid_a_look();
+    atomic_store(&closes_late, true);
+    atomic_store(&look_waits, false);
+    while (!atomic_load(&is_closing))
+        nap();
+    said_begin(&s);
+    hb_result result = hb_profiler_start(prof);
+    assert_string_equal(said_end(&s), "");
+    assert_int_equal(result, HB_OK);
+    assert_int_equal(hb_profiler_dump(prof, NULL), HB_OK);
+    step_until_recording(prof);
+    hb_profiler_destroy(prof);
 }
 
 /* Nobody waits for it, and its thread needs nothing of a profiler that is gone. */
@@ -1202,6 +1235,7 @@ int main(void)
         IN_DIR(a_request_file_that_others_could_write_is_passed_over),
         IN_DIR(a_request_file_may_have_another_name),
         IN_DIR(one_that_is_stopped_amid_a_look_can_be_asked_again),
+        IN_DIR(one_that_is_just_ending_can_be_asked_again),
         IN_DIR(one_whose_file_does_not_answer_is_started_and_cannot_be_asked),
         IN_DIR(the_socket_is_its_users_alone_and_goes_with_the_profiler),
         IN_DIR(a_socket_that_finds_no_room_lies_in_the_log_directory),

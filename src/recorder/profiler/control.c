@@ -474,11 +474,11 @@ static hb_result start(hb_control *c)
 }
 
 /* Under the lock, which is not held meanwhile: the thread of the time before is gone. One that only
- * looked at its file has soon ended. */
+ * looked at its file soon goes on, and is then waited for; not one that stands still. */
 static bool is_alone(hb_control *c)
 {
     enum { LOOKS = 10, LOOK_MS = 10 };
-    for (int i = 0; i < LOOKS && c->holders > 1; i++)
+    for (int looks = LOOKS; looks > 0 && c->holders > 1; looks -= c->away || c->given_up)
         (void)hb_news_wait(&c->changed, &c->lock, LOOK_MS);
     return c->holders == 1;
 }
