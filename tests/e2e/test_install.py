@@ -118,7 +118,7 @@ def test_a_recorded_program_loads_no_analysis(prefix, libdir):
 def test_what_programs_load_stays_small(libdir):
     """In kB of code and constants, of data, and of memory that is set aside: of a build as users make it. Who needs
     more says in the commit what for."""
-    for library, code, data, aside in (("libhipboard.so", 900, 100, 1200), ("libhipboard-analysis.so", 1500, 60, 20)):
+    for library, code, data, aside in (("libhipboard.so", 920, 100, 1200), ("libhipboard-analysis.so", 1500, 60, 20)):
         sizes = run("size", libdir / library).splitlines()[1].split()[:3]
         assert [int(size) // 1000 <= limit for size, limit in zip(sizes, (code, data, aside))] == [True] * 3, sizes
 
