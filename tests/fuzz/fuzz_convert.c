@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a trace: converted, compared with itself, shown as its conversion. What a conversion
- * writes can be read by a strict reader, and needs no other conversion.
+ * Any bytes as a trace that is converted. What a conversion writes can be read by a strict reader,
+ * and needs no other conversion.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <hipboard/analysis.h>
-#include <hipboard/compare.h>
 #include <hipboard/convert.h>
 #include <hipboard/import.h>
 
@@ -17,9 +15,6 @@
 #include "json_mutator.h"
 #include "one_way.h"
 #include "read/json_reader.h"
-
-/* What an input is asked in one way of several. */
-enum question { CONVERT, USE };
 
 static void read_strictly(const char *path)
 {
@@ -93,38 +88,10 @@ static void convert_all_ways(const char *path, size_t size)
 {
     for (int way = 0; way < WAYS; way++) {
         hb_convert_options options = HB_CONVERT_OPTIONS_INIT;
-        if (!asks_way(CONVERT, (uint32_t)way, WAYS)) continue;
+        if (!asks_way(0, (uint32_t)way, WAYS)) continue;
         choose(&options, (enum way)way, size);
         convert(path, &options, way == PLAIN);
     }
-}
-
-static void compare(const char *path)
-{
-    const char *paths[] = {path, path};
-    hb_compare_options options = HB_COMPARE_OPTIONS_INIT;
-    hb_comparison *comparison;
-    options.tree = true;
-    if (hb_compare(paths, 2, &options, &comparison) != HB_OK) return;
-    hb_compare_report report = HB_COMPARE_REPORT_INIT;
-    char *text;
-    if (hb_comparison_text(comparison, &report, &text, NULL) == HB_OK) hb_free(text);
-    hb_comparison_free(comparison);
-}
-
-/* As `hipboard view` reads it. */
-static void view(const char *path)
-{
-    hb_open_options options = HB_OPEN_OPTIONS_INIT;
-    hb_trace_file *file;
-    hb_insights *insights;
-    const hb_operator_stat *operators;
-    size_t count;
-    options.unify = true;
-    if (hb_trace_file_open(path, &options, &file) != HB_OK) return;
-    (void)hb_trace_file_operators(file, true, &operators, &count);
-    if (hb_insights_create(file, NULL, &insights) == HB_OK) hb_insights_destroy(insights);
-    hb_trace_file_close(file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -134,11 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (!hb_import_knows(path)) { /* that has targets of its own */
-        convert_all_ways(path, size);
-        if (asks_way(USE, 0, 2)) compare(path);
-        if (asks_way(USE, 1, 2)) view(path);
-    }
+    if (!hb_import_knows(path)) convert_all_ways(path, size); /* that has targets of its own */
     close(fd);
     return 0;
 }

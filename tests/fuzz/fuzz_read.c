@@ -2,7 +2,7 @@
  *
  * Any bytes as a trace: read tolerantly and strictly, analysed, every question asked. What is read
  * strictly and without a defect is compared with cJSON, what several threads read with what one
- * does, events of a known layout with what tokenising them gives.
+ * does, events of a known layout with what tokenising them gives. Its conversion is shown.
  *
  * trace.dict is a dictionary for libFuzzer, ops.dict that of another language.
  */
@@ -12,13 +12,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cJSON.h>
+#include <hipboard/analysis.h>
 #include <hipboard/import.h>
 
 #include "../unit/raw_events.h"
 #include "fuzz.h"
 #include "insight/insight.h"
 #include "json_mutator.h"
+#include "json_tree.h"
 #include "normalize/keep_steps.h"
 #include "normalize/normalize.h"
 #include "one_way.h"
@@ -29,7 +30,7 @@
 #include "torch/table_text.h"
 
 /* What an input is asked in one way of several. */
-enum question { CHUNKS, GROUPING, RULES, STEPS, STACKS };
+enum question { CHUNKS, GROUPING, RULES, STEPS, STACKS, VIEW };
 
 static void compare_event(const hb_trace *trace, uint32_t i, const cJSON *item)
 {
@@ -63,8 +64,8 @@ static void compare(const hb_trace *trace, const uint8_t *data, size_t size)
     CHECK(text != NULL);
     memcpy(text, data, size);
     text[size] = 0;
-    cJSON *root = is_plain_json(text) && strlen(text) == size ? cJSON_Parse(text) : NULL;
     if (is_plain_json(text) && strlen(text) == size) {
+        const cJSON *root = json_tree(text, size);
         CHECK(root != NULL);
         const cJSON *events = NULL;
         for (const cJSON *m = root->child; m; m = m->next)
@@ -76,7 +77,6 @@ static void compare(const hb_trace *trace, const uint8_t *data, size_t size)
                 compare_event(trace, i++, e);
         }
     }
-    cJSON_Delete(root);
     free(text);
 }
 
@@ -332,6 +332,21 @@ static void read_unified(const uint8_t *data, size_t size)
     hb_trace_free(&trace);
 }
 
+/* As `hipboard view` reads it. */
+static void view(const char *path)
+{
+    hb_open_options options = HB_OPEN_OPTIONS_INIT;
+    hb_trace_file *file;
+    hb_insights *insights;
+    const hb_operator_stat *operators;
+    size_t count;
+    options.unify = true;
+    if (hb_trace_file_open(path, &options, &file) != HB_OK) return;
+    (void)hb_trace_file_operators(file, true, &operators, &count);
+    if (hb_insights_create(file, NULL, &insights) == HB_OK) hb_insights_destroy(insights);
+    hb_trace_file_close(file);
+}
+
 /* What only files can be asked. */
 static void use_file(const uint8_t *data, size_t size)
 {
@@ -342,7 +357,10 @@ static void use_file(const uint8_t *data, size_t size)
     if (asks_way(CHUNKS, 0, 2)) read_in_chunks(path, size);
     hb_open_options options = HB_OPEN_OPTIONS_INIT;
     options.max_memory = 256 << 20;
-    if (!hb_import_knows(path)) (void)hb_check(path, &options, take, NULL);
+    if (!hb_import_knows(path)) {
+        (void)hb_check(path, &options, take, NULL);
+        if (asks_way(VIEW, 0, 2)) view(path);
+    }
     close(fd);
 }
 
@@ -354,6 +372,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_events(data, size, true);
     read_one(data, size, false);
     read_one(data, size, true);
-    read_unified(data, size);
+    if (asks_way(VIEW, 1, 2)) read_unified(data, size);
     return 0;
 }

@@ -7,12 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cjson/cJSON.h>
-
 #include "../unit/array_source.h"
 #include "base/times.h"
 #include "base/utf8.h"
 #include "fuzz.h"
+#include "json_tree.h"
 #include "parts_mutator.h"
 #include "write/pftrace.h"
 #include "write/write.h"
@@ -437,11 +436,10 @@ static void check_trace(hb_source *source, hb_write_dialect dialect, hb_str name
     hb_write_options options = {.dialect = dialect, .trace_name = trace_name};
     CHECK(hb_write_trace(source, &memory.sink, &options, &stats) == HB_OK);
     check_text(memory.buf.data, memory.buf.size);
-    cJSON *json = cJSON_ParseWithLength(memory.buf.data, memory.buf.size);
+    const cJSON *json = json_tree(memory.buf.data, memory.buf.size);
     CHECK(json != NULL);
     int events = cJSON_GetArraySize(cJSON_GetObjectItem(json, "traceEvents"));
     CHECK((uint64_t)events == stats.events);
-    cJSON_Delete(json);
     hb_memory_sink_free(&memory);
 }
 

@@ -5,7 +5,8 @@
 
 A target that brought no new edge in --quiet minutes of CPU, its runs before counted, is done: it
 ends, and is not begun again. Where threads meet, and at which address something lies, makes edges
-that no input brings again: those of a place in the source that a run before came to are not new.
+that no input brings again: those of a place in the source that a run before came to are not new,
+and those of the target itself are none of hipboard's.
 
 --save puts what was learned into the tree, for the next machine: the fewest inputs that reach all of
 it, a target's in tests/fuzz/learned/TARGET.tar.xz, and the history of runs. The exit status is 1 when one of them fell over, 2 when there is nothing to run."""
@@ -103,9 +104,10 @@ def places(target):
     return KEPT / f"{target}-places"
 
 
-def run(target, seconds, quiet_cpu_s):
-    """Until its time is over, or nothing new came for so much CPU time. Weighing inputs by how rare
-    what they reach is ("entropic") took four fifths of the time of targets that reach much."""
+def run(target, seconds, quiet_cpu_s, left_cpu_s):
+    """Until its time is over, or nothing new came for so much CPU time, of which so much is left
+    while its runs before count. Weighing inputs by how rare what they reach is ("entropic") took
+    four fifths of the time of targets that reach much."""
     corpus = seed(target)
     reached = set(places(target).read_text().splitlines()) if places(target).exists() else set()
     command = [BUILD / f"fuzz_{target}", f"-max_total_time={seconds}", f"-max_len={most_bytes(target)}", "-timeout=60",
@@ -123,10 +125,11 @@ def run(target, seconds, quiet_cpu_s):
         if (found := re.search(r"^#\d+\s+(\S+)\s+cov: (\d+)", line)) and (edges is not None or found[1] == "INITED"):
             newest = now if edges is None else newest # what it begins with is read
             edges = int(found[2])
-        if (found := re.search(r"^\s*NEW_PC: 0x[0-9a-f]+ (.+)", line)) and found[1] not in reached:
+        if (found := re.search(r"^\s*NEW_PC: 0x[0-9a-f]+ (.+)", line)) and found[1] not in reached and \
+                "/tests/" not in found[1]:
             reached.add(found[1])
-            new_edges, newest = new_edges + 1, now
-        if edges is not None and now - newest > quiet_cpu_s:
+            new_edges, newest, left_cpu_s = new_edges + 1, now, quiet_cpu_s
+        if edges is not None and now - newest > left_cpu_s:
             process.terminate()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -175,14 +178,15 @@ def total_cpu():
     return sum(int(row["cpu_s"]) for row in history())
 
 
-def run_all(chosen, left, minutes):
+def run_all(chosen, left, minutes, quiet_cpu_s):
     """Whether one of them fell over."""
     workers = min(os.cpu_count() or 1, len(chosen))
     seconds = max(1, int(minutes * 60 * workers / len(chosen)))
     print(f"{'target':12} {'executions':>11} {'edges':>7} {'CPU s':>6} {'no new edge for':>20}  findings", flush=True)
     failed = False
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for result in concurrent.futures.as_completed([pool.submit(run, t, seconds, left[t]) for t in chosen]):
+        runs = [pool.submit(run, target, seconds, quiet_cpu_s, left[target]) for target in chosen]
+        for result in concurrent.futures.as_completed(runs):
             result = result.result()
             note(result)
             print(f"{result['target']:12} {result['executions']:11,} {result['edges']:7,} "
@@ -226,7 +230,7 @@ def main():
     if wanted:
         subprocess.run(["ninja", "-C", BUILD.parents[1], *(f"tests/fuzz/fuzz_{t}" for t in wanted)],
                        check=True, stdout=subprocess.DEVNULL)
-    failed = bool(chosen) and run_all(chosen, left, given.minutes)
+    failed = bool(chosen) and run_all(chosen, left, given.minutes, given.quiet * 60)
     if given.save:
         save_all(asked)
     return int(failed)
