@@ -112,11 +112,11 @@ static size_t spool_put(const spool_part *part, uint8_t *to, size_t room)
     head.padding = 0;
     if (head.kind == HB_SEGMENT_EVENTS && spool_has_records(part)) {
         uint32_t at[SPOOL_RECORDS + 1];
-        uint32_t whole = at[spool_records(part, at)];
+        uint32_t whole = at[spool_records(part, at)] - part->records;
         head.raw_bytes = part->bytes;
         if (head.codec == HB_CODEC_DELTA) {
             head.raw_bytes = whole;
-            head.bytes = hb_codec_encode((const char *)payload, whole, coded);
+            head.bytes = hb_codec_encode((const char *)payload + part->records, whole, coded);
             payload = coded;
         }
     }
