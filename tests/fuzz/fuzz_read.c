@@ -311,8 +311,11 @@ static void read_events(const uint8_t *data, size_t size, bool strict)
     hb_trace trace;
     hb_read_report report;
     raw_events found = {.strict = strict};
-    hb_read_options options = {
-        .strict = strict, .max_bytes = 256 << 20, .event = compare_raw_event, .context = &found};
+    hb_read_options options = {.strict = strict,
+                               .check_na = strict,
+                               .max_bytes = 256 << 20,
+                               .event = compare_raw_event,
+                               .context = &found};
     (void)hb_read_trace_memory((const char *)data, size, &options, &trace, &report);
     CHECK(found.wrong == 0);
     hb_trace_free(&trace);
