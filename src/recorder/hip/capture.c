@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +28,7 @@
 #include "hip/synchronize.h"
 #include "hip/timing_events.h"
 #include "interpose/dlsym_hook.h"
+#include "interpose/got_patch.h"
 #include "record/strings.h"
 
 static struct {
@@ -41,7 +41,7 @@ static struct {
     char refusals[1024];              /* why each back-end before it, or all, can't */
     bool prepared;                    /* back-ends, for a runtime of this process */
     bool watching;                    /* look-ups by dlsym(), since there was no runtime yet */
-    unsigned long long adds, subs;    /* of libraries, when it was last looked */
+    hb_module_counts modules;         /* when it was last looked */
     /* the present session */
     bool recording, asked_for;
     hb_call_counts at_start;
@@ -95,31 +95,20 @@ static void attach(void)
     hb_buf_free(&refusals);
 }
 
-static int count_libraries(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    unsigned long long *counts = arg;
-    (void)size;
-    counts[0] = info->dlpi_adds;
-    counts[1] = info->dlpi_subs;
-    return 1;
-}
-
 /* Whether libraries were loaded since the last time. Of one that was unloaded the runtime tells
  * nobody: where its kernels were, others may be by now. */
 static bool has_news(void)
 {
-    unsigned long long now[2] = {0}, adds = state.adds;
-    dl_iterate_phdr(count_libraries, now);
-    if (now[1] != state.subs) hb_kernels_outdate();
-    state.adds = now[0];
-    state.subs = now[1];
-    return now[0] != adds;
+    hb_module_counts before = state.modules;
+    state.modules = hb_count_modules();
+    if (state.modules.unloaded != before.unloaded) hb_kernels_outdate();
+    return state.modules.loaded != before.loaded;
 }
 
 /* What another thread is just loading is news the next time, too. */
 static void look_again_unless(bool whole)
 {
-    if (!whole) state.adds = 0;
+    if (!whole) state.modules.loaded = 0;
 }
 
 static void look_at_callers(void)

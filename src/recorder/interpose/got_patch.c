@@ -215,3 +215,18 @@ bool hb_imports_replace(hb_import_fn replacement, hb_module_fn wanted, const voi
     *foreign = q.foreign;
     return !q.unfinished;
 }
+
+static int take_counts(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    hb_module_counts *counts = arg;
+    (void)size;
+    *counts = (hb_module_counts){info->dlpi_adds, info->dlpi_subs};
+    return 1;
+}
+
+hb_module_counts hb_count_modules(void)
+{
+    hb_module_counts counts = {0};
+    dl_iterate_phdr(take_counts, &counts);
+    return counts;
+}

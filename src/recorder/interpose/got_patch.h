@@ -28,6 +28,12 @@ typedef bool (*hb_module_fn)(uintptr_t base, const char *path);
 /** Whether this processor's relocations are known here. */
 bool hb_imports_known(void);
 
+/** How many modules the loader has loaded and unloaded so far. */
+typedef struct hb_module_counts {
+    unsigned long long loaded, unloaded;
+} hb_module_counts;
+hb_module_counts hb_count_modules(void);
+
 /** Asks `replacement` for each imported function of each module that is `wanted` (NULL: all), but
  * for the module of `except` (any address in it; may be NULL) and hipboard's own. Imports that hold
  * neither `real` nor the loader's stub are left alone, since somebody else has interposed them:

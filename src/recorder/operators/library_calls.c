@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -48,7 +47,7 @@ static struct {
     char *attached;    /* the lists that it holds, each with a newline */
     hb_op_texts texts; /* of their files, which may be gone by the next one */
     hb_operator *operators;
-    unsigned long long adds, subs; /* of libraries, when it was last looked */
+    hb_module_counts modules;      /* when it was last looked */
     HB_VEC(uintptr_t) seen, fresh; /* modules, by where they were loaded */
     HB_VEC(place) places;          /* of the round */
     uint32_t unclear;              /* imports of which nobody could tell what they call */
@@ -194,7 +193,7 @@ static void leave_for_later(uintptr_t base)
     while (i < self.fresh.count && self.fresh.items[i] != base)
         i++;
     if (i < self.fresh.count) self.fresh.items[i] = self.fresh.items[--self.fresh.count];
-    self.adds = 0; /* is news the next time, too */
+    self.modules.loaded = 0; /* is news the next time, too */
 }
 
 static void *note_place(const hb_import *import, void **real)
@@ -252,27 +251,17 @@ static void look(void)
         decide(&self.places.items[i]);
     if (self.places.count) hb_imports_replace(put_in_place, is_fresh, NULL, &foreign);
     end_round();
-    if (!hb_lookups_interpose()) self.adds = 0;
-}
-
-static int count_libraries(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    unsigned long long *counts = arg;
-    (void)size;
-    counts[0] = info->dlpi_adds;
-    counts[1] = info->dlpi_subs;
-    return 1;
+    if (!hb_lookups_interpose()) self.modules.loaded = 0;
 }
 
 /* Where a library was, another may be by now. */
 static bool has_news(void)
 {
-    unsigned long long now[2] = {0}, adds = self.adds, subs = self.subs;
-    dl_iterate_phdr(count_libraries, now);
-    self.adds = now[0];
-    self.subs = now[1];
-    if (now[1] != subs) self.seen.count = 0;
-    return now[0] != adds || now[1] != subs;
+    hb_module_counts before = self.modules;
+    self.modules = hb_count_modules();
+    bool unloaded = self.modules.unloaded != before.unloaded;
+    if (unloaded) self.seen.count = 0;
+    return unloaded || self.modules.loaded != before.loaded;
 }
 
 /* Whoever looks a function up may hold locks that another thread, in look(), waits for. */
