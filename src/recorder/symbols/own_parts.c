@@ -31,22 +31,11 @@ static bool is_trusted(uid_t owner, uid_t installer)
     return owner == 0 || owner == geteuid() || owner == installer;
 }
 
-static bool is_file(const char *path, struct stat *st)
-{
-    return stat(path, st) == 0 && S_ISREG(st->st_mode);
-}
-
-bool hb_part_may_be_run(const char *path, uid_t installer)
+hb_result hb_part_check(const char *path, uid_t installer)
 {
     struct stat st;
-    return is_file(path, &st) && is_trusted(st.st_uid, installer) && !(st.st_mode & S_IWOTH) &&
-           access(path, R_OK) == 0;
-}
-
-hb_result hb_part_refuse(const char *path, uid_t installer)
-{
-    struct stat st;
-    if (!is_file(path, &st)) return hb_fail(HB_ERROR_NOT_FOUND, "%s is no file", path);
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return hb_fail(HB_ERROR_NOT_FOUND, "%s is no file", path);
     if (!is_trusted(st.st_uid, installer))
         return hb_fail(HB_ERROR_UNSUPPORTED,
                        "%s belongs to user %u, who is not root and did not install libhipboard: "
@@ -57,7 +46,8 @@ hb_result hb_part_refuse(const char *path, uid_t installer)
                        "%s may be written to by everybody (mode %04o): chmod o-w it, or install "
                        "elsewhere",
                        path, (unsigned)st.st_mode & 07777);
-    return hb_fail(HB_ERROR_UNSUPPORTED, "%s may not be read", path);
+    if (access(path, R_OK) != 0) return hb_fail(HB_ERROR_UNSUPPORTED, "%s may not be read", path);
+    return HB_OK;
 }
 
 /* Of the file that this code is in: its directory and owner. The loader keeps a path as it found
@@ -67,7 +57,7 @@ static bool own_place(char dir[PATH_MAX], uid_t *owner)
     Dl_info info;
     struct stat st;
     char mapped[PATH_MAX];
-    const void *code = (void *)(uintptr_t)&hb_part_may_be_run;
+    const void *code = (void *)(uintptr_t)&hb_part_check;
     if (!dladdr(code, &info) || !info.dli_fname) return false;
     bool absolute = *info.dli_fname == '/';
     if (!absolute && !hb_mapped_path(code, mapped)) return false;
@@ -127,18 +117,20 @@ hb_result hb_part_path(const char *part, char *path, size_t size)
     enum { PLACES = HB_ARRAY_LEN(folders) + HB_ARRAY_LEN(installed) };
     char dir[PATH_MAX];
     uid_t installer = 0;
-    struct stat st;
     if (!part || !path || !*part || strchr(part, '/'))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "no name of a part, or no place for its path");
     bool known = own_place(dir, &installer);
     size_t refused = PLACES;
     for (size_t i = known ? 0 : HB_ARRAY_LEN(folders); i < PLACES; i++) {
         if (!name_place(i, dir, part, path, size)) continue;
-        if (hb_part_may_be_run(path, installer)) return check_version(path);
-        if (refused == PLACES && is_file(path, &st)) refused = i;
+        hb_result result = hb_part_check(path, installer);
+        if (result == HB_OK) return check_version(path);
+        if (result != HB_ERROR_NOT_FOUND && refused == PLACES) refused = i;
     }
-    if (refused < PLACES && name_place(refused, dir, part, path, size))
-        return hb_part_refuse(path, installer);
+    if (refused < PLACES && name_place(refused, dir, part, path, size)) {
+        HB_TRY(hb_part_check(path, installer)); /* which tells why, again */
+        return check_version(path);
+    }
     return hb_fail(HB_ERROR_NOT_FOUND,
                    "%s is neither in %s/hipboard nor in " PARTS_DIR " or " SHARE_DIR, part,
                    known ? dir : "the library's folder");

@@ -14,9 +14,8 @@
 
 #define HB_PART_SYMBOLIZER "hipboard-symbolizer"
 
-/** What another user than who installed the library could have put there is not started. */
-bool hb_part_may_be_run(const char *path, uid_t installer);
-/** Fails with the reason why it is not: HB_ERROR_UNSUPPORTED, of no file HB_ERROR_NOT_FOUND. */
-hb_result hb_part_refuse(const char *path, uid_t installer);
+/** What another user than who installed the library could have put there is not started:
+ * HB_ERROR_UNSUPPORTED, with the reason. HB_ERROR_NOT_FOUND of what is no file. */
+hb_result hb_part_check(const char *path, uid_t installer);
 
 #endif

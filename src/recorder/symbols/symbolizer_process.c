@@ -27,8 +27,8 @@ static hb_result find_program(char path[PATH_MAX])
         HB_TRY(hb_part_path(PROGRAM, path, PATH_MAX));
     else if (snprintf(path, PATH_MAX, "%s", set) >= PATH_MAX || access(path, F_OK) != 0)
         return hb_fail(HB_ERROR_UNSUPPORTED, PROGRAM " is not there; " PATH_SETTING " names it");
-    else if (!hb_part_may_be_run(path, 0))
-        return hb_part_refuse(path, 0);
+    else
+        HB_TRY(hb_part_check(path, 0));
     if (access(path, X_OK) == 0) return HB_OK;
     return hb_fail_errno(HB_ERROR_UNSUPPORTED, errno, "%s cannot be run", path);
 }
