@@ -96,6 +96,12 @@ hb_result hb_open_to_read(const char *path, int *fd, struct stat *st)
     return result;
 }
 
+const char *hb_name_in(int dir_fd, const char *path)
+{
+    const char *slash = dir_fd == AT_FDCWD ? NULL : strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 int hb_open_file(const char *path, int flags, unsigned mode)
 {
     return hb_open_file_in(AT_FDCWD, path, flags, mode);

@@ -24,6 +24,10 @@ hb_result hb_open_to_read(const char *path, int *fd, struct stat *st);
 int hb_open_file(const char *path, int flags, unsigned mode);
 int hb_open_file_in(int dir_fd, const char *path, int flags, unsigned mode);
 
+/** How calls as openat() name a file: in its directory, which may have another name by now, by the
+ * last part of its path; with AT_FDCWD by all of it. */
+const char *hb_name_in(int dir_fd, const char *path);
+
 /** Opens a regular file for reading, through links; never waits for a FIFO, and never opens a
  * device, whose opening may do something. -1 with errno, EINVAL when it is no regular file. */
 int hb_open_regular(const char *path);

@@ -23,26 +23,23 @@ hb_result hb_retention_init(hb_retention *r, int64_t max_files, uint64_t max_byt
     return hb_fail(HB_ERROR_INVALID_ARGUMENT, MAX_DISK "=%s: expected bytes, as 500M or 20G", text);
 }
 
-/* How calls name a file: in its directory, if that is open, whatever its name is now. */
+/* What calls name a file in: its directory, if that is open, whatever its name is now. */
 static int place(const hb_kept_file *in)
 {
     return in->fd < 0 ? AT_FDCWD : in->fd;
 }
 
-static const char *name_there(const hb_kept_file *in, const char *path)
-{
-    return in->fd < 0 ? path : strrchr(path, '/') + 1;
-}
-
 static bool is_file(const hb_kept_file *in, const char *path, struct stat *st)
 {
-    return fstatat(place(in), name_there(in, path), st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    int dir_fd = place(in);
+    return fstatat(dir_fd, hb_name_in(dir_fd, path), st, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISREG(st->st_mode);
 }
 
 static bool remove_file(const hb_kept_file *in, const char *path)
 {
-    return unlinkat(place(in), name_there(in, path), 0) == 0;
+    int dir_fd = place(in);
+    return unlinkat(dir_fd, hb_name_in(dir_fd, path), 0) == 0;
 }
 
 /* Whether there is still the file that we wrote, and nothing else, under its name. */

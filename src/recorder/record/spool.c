@@ -347,10 +347,8 @@ static void unlist_open(const hb_spool *spool)
 /* Its directory may have another name by now, or be beyond the program's root. */
 static void remove_file(const hb_spool *spool)
 {
-    if (hb_kept_file_is_there(&spool->dir))
-        unlinkat(spool->dir.fd, strrchr(spool->path, '/') + 1, 0);
-    else
-        unlink(spool->path);
+    int dir_fd = hb_kept_file_is_there(&spool->dir) ? spool->dir.fd : AT_FDCWD;
+    unlinkat(dir_fd, hb_name_in(dir_fd, spool->path), 0);
 }
 
 void hb_spools_at_exit(void)

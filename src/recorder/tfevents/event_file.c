@@ -67,12 +67,6 @@ size_t hb_record_whole(const char *data, size_t size)
 
 /* ---- the file ---- */
 
-/* How calls name the file: in its open directory, or by its path. */
-static const char *name_in(const hb_event_file *file, int dir_fd)
-{
-    return dir_fd == AT_FDCWD ? file->path : strrchr(file->path, '/') + 1;
-}
-
 /* Names end in a number that counts up within the process, and are never taken from another
  * file. */
 static hb_result create(hb_event_file *file, int dir_fd, const char *dir, const char *suffix)
@@ -87,8 +81,8 @@ static hb_result create(hb_event_file *file, int dir_fd, const char *dir, const 
                          dir, (long long)time(NULL), host, (int)getpid(), number, suffix);
         if (n < 0 || (size_t)n >= sizeof file->path)
             return hb_fail(HB_ERROR_INVALID_ARGUMENT, "event log: file name of %d bytes", n);
-        fd = hb_open_file_in(dir_fd, name_in(file, dir_fd), O_WRONLY | O_CREAT | O_EXCL | O_APPEND,
-                             0666);
+        fd = hb_open_file_in(dir_fd, hb_name_in(dir_fd, file->path),
+                             O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0666);
     } while (fd < 0 && errno == EEXIST);
     file->file = hb_kept_file_of(fd);
     if (fd < 0) return hb_fail_errno(HB_ERROR_IO, errno, "creating '%s'", file->path);
@@ -115,7 +109,7 @@ hb_result hb_event_file_open_in(hb_event_file *file, const hb_kept_file *in, con
         result = hb_event_file_flush(file);
         if (result == HB_OK) return HB_OK;
         hb_event_file_abandon(file);
-        unlinkat(dir_fd, name_in(file, dir_fd), 0);
+        unlinkat(dir_fd, hb_name_in(dir_fd, file->path), 0);
     }
     file->path[0] = '\0';
     return result;
