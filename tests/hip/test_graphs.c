@@ -261,6 +261,13 @@ static void a_capture_that_a_session_ends_in_costs_the_next_nothing(void **state
 
 static sem_t captures, may_end, launched, may_go_on;
 
+static void reset_turns(void)
+{
+    sem_t *const turns[] = {&captures, &may_end, &launched, &may_go_on};
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++)
+        sem_init(turns[i], 0, 0);
+}
+
 static void *capture_on_a_thread(void *unused)
 {
     hipGraph_t graph;
@@ -277,8 +284,7 @@ static void a_capture_counts_in_its_own_session_only(void **state)
 {
     (void)state;
     pthread_t thread;
-    sem_init(&captures, 0, 0);
-    sem_init(&may_end, 0, 0);
+    reset_turns();
     hb_profiler *prof = start();
     assert_int_equal(pthread_create(&thread, NULL, capture_on_a_thread, NULL), 0);
     sem_wait(&captures);
@@ -338,6 +344,16 @@ static void runs_of_such_a_graph_are_not_known_and_said(void **state)
     destroy(whole, execs[1]);
 }
 
+/* Into which the thread has launched; then it does so again, outside of it, and ends. */
+static void end_capture_of(pthread_t thread)
+{
+    sem_wait(&captures);
+    HIP_OK(hipGraphDestroy(end_capture()));
+    sem_post(&may_end);
+    pthread_join(thread, NULL);
+    HIP_OK(hipStreamSynchronize(stream));
+}
+
 static void *launch_amid_and_after_a_capture(void *unused)
 {
     product("amid", 100, 1);
@@ -352,16 +368,11 @@ static void another_thread_may_launch_into_it(void **state)
 {
     (void)state;
     pthread_t thread;
-    sem_init(&captures, 0, 0);
-    sem_init(&may_end, 0, 0);
+    reset_turns();
     HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     hb_profiler *prof = start();
     assert_int_equal(pthread_create(&thread, NULL, launch_amid_and_after_a_capture, NULL), 0);
-    sem_wait(&captures);
-    HIP_OK(hipGraphDestroy(end_capture()));
-    sem_post(&may_end);
-    pthread_join(thread, NULL);
-    HIP_OK(hipStreamSynchronize(stream));
+    end_capture_of(thread);
     cJSON *trace = capture_stop(prof);
     assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
     assert_int_equal(count_events(trace, "kernel", "vadd"), 1);
@@ -382,10 +393,7 @@ static void another_thread_that_knows_the_stream_may_launch_into_it(void **state
 {
     (void)state;
     pthread_t thread;
-    sem_init(&captures, 0, 0);
-    sem_init(&may_end, 0, 0);
-    sem_init(&launched, 0, 0);
-    sem_init(&may_go_on, 0, 0);
+    reset_turns();
     hb_profiler *prof = start();
     assert_int_equal(pthread_create(&thread, NULL, launch_before_amid_and_after_a_capture, NULL),
                      0);
@@ -393,11 +401,7 @@ static void another_thread_that_knows_the_stream_may_launch_into_it(void **state
     HIP_OK(hipStreamSynchronize(stream));
     HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     sem_post(&may_go_on);
-    sem_wait(&captures);
-    HIP_OK(hipGraphDestroy(end_capture()));
-    sem_post(&may_end);
-    pthread_join(thread, NULL);
-    HIP_OK(hipStreamSynchronize(stream));
+    end_capture_of(thread);
     cJSON *trace = capture_stop(prof);
     assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
     assert_int_equal(count_events(trace, "kernel", "vadd"), 2);
@@ -410,8 +414,7 @@ static void the_end_waits_for_work_behind_it(void **state)
 {
     (void)state;
     pthread_t thread;
-    sem_init(&captures, 0, 0);
-    sem_init(&may_end, 0, 0);
+    reset_turns();
     HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
     hb_profiler *prof = start();
     assert_int_equal(pthread_create(&thread, NULL, launch_amid_and_after_a_capture, NULL), 0);
