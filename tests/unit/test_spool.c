@@ -327,6 +327,32 @@ ssize_t pread(int fd, void *to, size_t size, off_t at)
     return syscall(SYS_pread64, fd, to, size, at);
 }
 
+static atomic_int segments_written; /* of records, by the spool's writer */
+
+/* In place of the C library's. */
+ssize_t pwrite(int fd, const void *from, size_t size, off_t at)
+{
+    const hb_segment *segment = from;
+    ssize_t n = syscall(SYS_pwrite64, fd, from, size, at);
+    if (size > sizeof *segment && segment->magic == HB_SEGMENT_MAGIC &&
+        segment->kind == HB_SEGMENT_EVENTS && n == (ssize_t)size)
+        atomic_fetch_add(&segments_written, 1);
+    return n;
+}
+
+/* What the writer did not come to yet is read where it was recorded: in memory. */
+static void record_until_it_must_be_read_back(int scopes)
+{
+    enum { ENOUGH = 4 };
+    atomic_store(&segments_written, 0);
+    for (int i = 0; i < scopes; i++)
+        HB_RECORD_FUNCTION("survivor") {
+        }
+    for (int ms = 0; ms < 60000 && atomic_load(&segments_written) < ENOUGH; ms++)
+        usleep(1000);
+    assert_true(atomic_load(&segments_written) >= ENOUGH);
+}
+
 static void put_old_spool(const hb_buf *bytes)
 {
     char path[PATH_MAX];
@@ -395,9 +421,7 @@ static void an_answer_without_what_cannot_be_read_back_is_an_error(void **state)
     o.spool_dir = dir;
     hb_profiler *prof = hb_profiler_create(&o);
     assert_int_equal(hb_profiler_start(prof), HB_OK);
-    for (int i = 0; i < MANY; i++)
-        HB_RECORD_FUNCTION("survivor") {
-        }
+    record_until_it_must_be_read_back(MANY);
     assert_int_equal(hb_profiler_stop(prof), HB_OK);
     snprintf(path, sizeof path, "%s/t.pt.trace.json", dir);
     for (int failing = 1; failing >= 0; failing--) {
@@ -429,9 +453,7 @@ static void a_cycle_that_cannot_be_read_back_stays(void **state)
     (void)state;
     enum { MANY = 60000 };
     hb_profiler *prof = start("victim");
-    for (int i = 0; i < MANY; i++)
-        HB_RECORD_FUNCTION("survivor") {
-        }
+    record_until_it_must_be_read_back(MANY);
     reads = 0;
     failing_read = 2;
     assert_int_equal(hb_profiler_stop(prof), HB_ERROR_IO);
