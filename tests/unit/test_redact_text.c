@@ -440,6 +440,40 @@ static void homes_tell_of_users(void **state)
     }
 }
 
+/* Texts of megabytes, as logs and minified sources have them, are looked through once, not once for
+ * each word: that would take minutes, and the test's time. */
+static void long_texts_are_looked_through_once(void **state)
+{
+    enum { SIZE = 1 << 20 };
+    static const struct {
+        const char *repeated, *end;
+    } rows[] = {{"a.", ""},      {"_a", ""},     {"-a", ""},        {"1.1.", ""},
+                {"a.", "@b"},    {"a", "."},     {"a.a", "......"}, {"token=$", ""},
+                {"token=<", ""}, {"aa:", "aaa"}, {"eyJ.", ""},      {"-----BEGIN ", ""},
+                {"sk-a.", ""},   {"token.", ""}, {"--token ", ""},  {"~/", "+"},
+                {"://", ""},     {"C:/a", " "},  {"_Z", ""},        {"/usr/", ""}};
+    (void)state;
+    for (size_t i = 0; i < 2 * HB_ARRAY_LEN(rows); i++) {
+        hb_redactor r;
+        hb_buf out, text;
+        hb_buf_init(&out, SIZE_MAX / 4);
+        hb_buf_init(&text, SIZE_MAX / 4);
+        const char *repeated = rows[i / 2].repeated, *end = rows[i / 2].end;
+        while (text.size < SIZE)
+            hb_buf_append(&text, repeated, strlen(repeated));
+        hb_buf_append(&text, end, strlen(end));
+        hb_str whole = {text.data, (uint32_t)text.size}, word = HB_STR("a word");
+        assert_true(hb_redactor_init(&r));
+        hb_redactor_begin_file(&r, "file");
+        hb_redactor_learnt(&r);
+        /* As the value, and as its key. */
+        hb_redact_text(&r, i % 2 ? whole : word, whole, &out);
+        hb_buf_free(&out);
+        hb_buf_free(&text);
+        hb_redactor_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +488,7 @@ int main(void)
         cmocka_unit_test(addresses_have_a_form),
         cmocka_unit_test(directories_have_a_form),
         cmocka_unit_test(homes_tell_of_users),
+        cmocka_unit_test(long_texts_are_looked_through_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

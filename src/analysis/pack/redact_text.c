@@ -17,6 +17,12 @@ typedef struct cursor {
     uint32_t copied; /* the text before is in `out` */
     uint32_t path;   /* where a path begins whatever stands before; 0: nowhere */
     bool found;
+    /* What was looked through last: the words in it need not do so again. */
+    uint32_t run_end, name_end;     /* of words and what ties them, and without dots at the end */
+    uint32_t no_mail;               /* the end of a run that no mail address begins with */
+    uint32_t value_from, value_end; /* what a name may be given */
+    uint32_t no_mac_end;            /* of bytes with `no_mac_separator` that are no address */
+    char no_mac_separator;
 } cursor;
 
 static char at(const cursor *c, uint32_t i)
@@ -111,9 +117,11 @@ bool hb_opens_private_key(hb_str line)
 /* "-----BEGIN RSA PRIVATE KEY-----" to its end, or the text's. */
 static bool take_private_key(cursor *c)
 {
+    enum { LONGEST_HEAD = 256 };
     if (!begins(c, c->at, "-----BEGIN")) return false;
     const char *from = c->text.s + c->at, *end = c->text.s + c->text.len;
-    if (!heads_private_key(part(c, c->at, c->text.len))) return false;
+    uint32_t left = c->text.len - c->at;
+    if (!heads_private_key(part(c, c->at, c->at + HB_MIN(left, LONGEST_HEAD)))) return false;
     const char *tail = memmem(from, (size_t)(end - from), "-----END", 8);
     const char *close = tail ? memmem(tail + 8, (size_t)(end - tail - 8), "-----", 5) : NULL;
     replace(c, HB_REDACTED_SECRET, c->at, close ? (uint32_t)(close + 5 - c->text.s) : c->text.len);
@@ -153,22 +161,25 @@ static bool ends_as_secret(hb_str name)
 static bool is_secret_value(hb_str value)
 {
     enum { LEAST = 4 };
-    bool number = true;
-    for (uint32_t i = 0; i < value.len; i++)
-        number &= isdigit((unsigned char)value.s[i]) || is_one_of(value.s[i], ".-+eE");
     static const char *const none[] = {"none", "null", "true", "false"};
+    if (value.len < LEAST || is_one_of(value.s[0], "<$")) return false;
     for (size_t i = 0; i < HB_ARRAY_LEN(none); i++)
         if (value.len == strlen(none[i]) && strncasecmp(value.s, none[i], value.len) == 0)
             return false;
-    return value.len >= LEAST && !number && value.s[0] != '<' && value.s[0] != '$';
+    for (uint32_t i = 0; i < value.len; i++)
+        if (!isdigit((unsigned char)value.s[i]) && !is_one_of(value.s[i], ".-+eE")) return true;
+    return false; /* a number */
 }
 
 /* The end of what a shell would take for one word. */
-static uint32_t value_end(const cursor *c, uint32_t i)
+static uint32_t value_end(cursor *c, uint32_t from)
 {
+    if (from >= c->value_from && from <= c->value_end) return c->value_end;
+    uint32_t i = from;
     while (i < c->text.len && (unsigned char)at(c, i) > ' ' && !is_one_of(at(c, i), "\"'&;,|)}]"))
         i++;
-    return i;
+    c->value_from = from;
+    return c->value_end = i;
 }
 
 /* `name=value`, `name: value`, `--name value`, `Bearer value`, where the name ends at `end`. */
@@ -265,8 +276,10 @@ static bool is_chance(hb_str word)
 /* Names that stand for what is no secret: of traces, commits, code. */
 static bool is_public_key(hb_str key)
 {
+    enum { LONGEST = 255 };
     static const char *const words[] = {"trace_id", "commit", "uuid",  "build_id",
                                         "sha",      "hash",   "digest"};
+    if (key.len > LONGEST) return false;
     for (size_t i = 0; i < HB_ARRAY_LEN(words); i++)
         for (uint32_t k = 0; k + strlen(words[i]) <= key.len; k++)
             if (strncasecmp(key.s + k, words[i], strlen(words[i])) == 0) return true;
@@ -406,13 +419,18 @@ static bool take_mac(cursor *c)
     uint32_t end = c->at, bytes = 0;
     char separator = at(c, end + 2);
     if (!is_one_of(separator, ":-")) return false;
+    if (end < c->no_mac_end && separator == c->no_mac_separator) return false;
     while (isxdigit((unsigned char)at(c, end)) && isxdigit((unsigned char)at(c, end + 1))) {
         end += 2;
         bytes++;
         if (at(c, end) != separator || !isxdigit((unsigned char)at(c, end + 1))) break;
         end++;
     }
-    if (bytes < LEAST || is_word(at(c, end))) return false;
+    if (bytes < LEAST || is_word(at(c, end))) {
+        c->no_mac_end = end;
+        c->no_mac_separator = separator;
+        return false;
+    }
     replace(c, HB_REDACTED_ADDRESS, c->at, end);
     return true;
 }
@@ -421,10 +439,13 @@ static bool take_mac(cursor *c)
 static bool take_mail(cursor *c, uint32_t begin, uint32_t end)
 {
     uint32_t i = end + 1, dots = 0;
-    if (at(c, end) != '@' || !isalpha((unsigned char)at(c, i))) return false;
+    if (at(c, end) != '@' || !isalpha((unsigned char)at(c, i)) || end == c->no_mail) return false;
     for (; isalnum((unsigned char)at(c, i)) || is_one_of(at(c, i), ".-"); i++)
         dots += at(c, i) == '.' && isalpha((unsigned char)at(c, i + 1));
-    if (!dots) return false;
+    if (!dots) {
+        c->no_mail = end;
+        return false;
+    }
     while (is_one_of(at(c, i - 1), ".-")) /* of the sentence */
         i--;
     replace(c, HB_REDACTED_ADDRESS, begin, i);
@@ -433,27 +454,36 @@ static bool take_mail(cursor *c, uint32_t begin, uint32_t end)
 
 /* ---- words ---- */
 
-/* Where a run of letters, digits and what ties them begins. */
+/* Of letters, digits and what ties them: in one stand many words. */
+static void find_run(cursor *c)
+{
+    if (c->at < c->run_end) return;
+    uint32_t end = c->at;
+    while (is_word(at(c, end)) || is_one_of(at(c, end), "._-"))
+        end++;
+    c->run_end = end;
+    while (is_one_of(at(c, end - 1), ".-"))
+        end--;
+    c->name_end = end;
+}
+
 static bool take_word(cursor *c, hb_str key)
 {
     hb_redaction_kind kind;
-    uint32_t begin = c->at, end = begin;
+    uint32_t begin = c->at, end;
     size_t known = hb_redactor_match(c->redactor, part(c, begin, c->text.len), &kind);
     if (take_known_key(c) || take_web_token(c) || take_windows_path(c) || take_ip(c) || take_mac(c))
         return true;
-    while (is_word(at(c, end)) || is_one_of(at(c, end), "._-"))
-        end++;
-    if (take_mail(c, begin, end)) return true;
+    find_run(c);
+    if (take_mail(c, begin, c->run_end)) return true;
     if (known) {
         replace(c, kind, begin, begin + (uint32_t)known);
         return true;
     }
-    while (end > begin && is_one_of(at(c, end - 1), ".-"))
-        end--;
-    if (take_named_secret(c, begin, end)) return true;
+    if (take_named_secret(c, begin, c->name_end)) return true;
     for (end = begin; is_word(at(c, end));)
         end++;
-    if (!is_public_key(key) && is_chance(part(c, begin, end))) {
+    if (is_chance(part(c, begin, end)) && !is_public_key(key)) {
         replace(c, HB_REDACTED_SECRET, begin, end);
         return true;
     }

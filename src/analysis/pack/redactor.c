@@ -61,6 +61,11 @@ static bool grow(hb_redactor *r, hb_string_id id)
     return true;
 }
 
+static bool is_name_kind(hb_redaction_kind kind)
+{
+    return kind == HB_REDACTED_HOST || kind == HB_REDACTED_USER;
+}
+
 /* 0: without memory. */
 static hb_string_id get(hb_redactor *r, hb_redaction_kind kind, hb_str text)
 {
@@ -74,6 +79,7 @@ static hb_string_id get(hb_redactor *r, hb_redaction_kind kind, hb_str text)
     }
     if (r->texts.count != before)
         r->findings.items[id] = (hb_redaction_found){.number = ++r->counts[kind]};
+    if (text.len && is_name_kind(kind)) r->begins_name[(unsigned char)text.s[0]] = true;
     return id;
 }
 
@@ -91,8 +97,7 @@ void hb_redaction_text(const hb_redactor *r, hb_string_id id, char *text)
     hb_redaction_kind kind = hb_redaction_kind_of(r, id, &found);
     int width = snprintf(largest, sizeof largest, "%u", r->counts[kind]);
     /* As wide as the largest, so that hosts keep their order where they are sorted as texts. */
-    bool ordered = kind == HB_REDACTED_HOST || kind == HB_REDACTED_USER;
-    snprintf(text, 32, "%s-%0*u", hb_redaction_name(kind), ordered ? width : 1,
+    snprintf(text, 32, "%s-%0*u", hb_redaction_name(kind), is_name_kind(kind) ? width : 1,
              r->findings.items[id].number);
 }
 
@@ -297,6 +302,7 @@ size_t hb_redactor_match(const hb_redactor *r, hb_str text, hb_redaction_kind *k
 {
     enum { MOST = 255, MOST_PARTS = 16 }; /* of a host's name */
     uint32_t ends[MOST_PARTS], n = 0;
+    if (!text.len || !r->begins_name[(unsigned char)text.s[0]]) return 0;
     for (uint32_t i = 1; i <= text.len && i <= MOST && n < MOST_PARTS; i++) {
         bool ends_here = i == text.len || !isalnum((unsigned char)text.s[i]);
         if (ends_here) ends[n++] = i;

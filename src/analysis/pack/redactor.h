@@ -45,10 +45,11 @@ typedef struct hb_redactor {
     HB_VEC(hb_redaction_found) findings; /* by the id of the text; [0] is none */
     hb_texts places;
     uint32_t counts[HB_REDACTED_KINDS];
-    bool learning;      /* the first time */
-    bool failed;        /* out of memory */
-    hb_string_id place; /* the file that is read */
-    uint32_t file;      /* its number, from 1 */
+    bool begins_name[256]; /* bytes that a host's or a user's name begins with */
+    bool learning;         /* the first time */
+    bool failed;           /* out of memory */
+    hb_string_id place;    /* the file that is read */
+    uint32_t file;         /* its number, from 1 */
 } hb_redactor;
 
 bool hb_redactor_init(hb_redactor *redactor);
