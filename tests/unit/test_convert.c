@@ -633,6 +633,50 @@ static void times_are_moved(void **state)
     assert_int_equal(count(f, "times_restored"), 1);
 }
 
+static bool count_progress(void *context, const char *path, uint64_t bytes, uint64_t total)
+{
+    (void)path;
+    assert_true(bytes <= total);
+    ++*(int *)context;
+    return true;
+}
+
+/* Each file of many has its own step and what is everywhere; the input is not read for each. */
+static void many_parts_are_written_together(void **state)
+{
+    enum { STEPS = 150, EVENT = 200 };
+    fixture *f = *state;
+    int looks = 0;
+    char *events = calloc(STEPS + 1, EVENT), *text = calloc(STEPS + 2, EVENT), name[64];
+    for (int i = 0; i < STEPS; i++)
+        sprintf(events + strlen(events),
+                "%s" X("user_annotation", "ProfilerStep#%d", 1, % d, 9, ""), i ? ",\n" : "", i,
+                i * 10);
+    sprintf(text,
+            "{\"schemaVersion\": 1, \"traceEvents\": [%s,\n"
+            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":7,\"tid\":1,"
+            "\"args\":{\"name\":\"everywhere\"}}]}",
+            events);
+    f->options.split_steps = 1;
+    f->options.progress = count_progress;
+    f->options.context = &looks;
+    assert_int_equal(convert_text(f, text), HB_OK);
+    assert_int_equal(f->conversion->num_paths, STEPS);
+    assert_int_equal(f->conversion->events, 2 * STEPS);
+    for (int i = 0; i < STEPS; i++) {
+        char *part = read_file(f->conversion->paths[i]);
+        snprintf(name, sizeof name, "\"ProfilerStep#%d\"", i);
+        assert_non_null(strstr(part, name));
+        assert_non_null(strstr(part, "\"everywhere\""));
+        char *step = strstr(part, "ProfilerStep#");
+        assert_null(strstr(step + 1, "ProfilerStep#"));
+        free(part);
+    }
+    assert_in_range(looks, 1, STEPS / 2);
+    free(events);
+    free(text);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -667,6 +711,7 @@ int main(void)
         TEST(what_was_added_must_be_told),
         TEST(times_are_read_exactly),
         TEST(times_are_moved),
+        TEST(many_parts_are_written_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,35 +17,49 @@ typedef struct output {
     hb_plan *plan;
     hb_publish publish;
     hb_gzip gzip;
+    bool compresses;
     hb_out out;
     hb_buf event;
-    uint32_t part, next; /* of the items */
+    uint32_t part;
     uint64_t events;
 } output;
 
-static bool write_event(void *context, const hb_raw_event *raw, hb_str text, bool defective)
+static hb_result open_output(output *o, const char *path, bool gzip)
 {
-    output *o = context;
-    if (o->next >= o->plan->items.count) return false; /* the file has grown since */
-    uint32_t place = o->next++;
+    hb_buf_init(&o->event, SIZE_MAX / 4);
+    HB_TRY(hb_publish_open(&o->publish, path, o->plan->options->replace));
+    if (gzip) HB_TRY(hb_gzip_open(&o->gzip, &o->publish.sink, NULL, 0, HB_GZIP_SMALLER));
+    o->compresses = gzip;
+    return hb_out_open(&o->out, gzip ? &o->gzip.sink : &o->publish.sink);
+}
+
+static hb_result finish_output(output *o)
+{
+    HB_TRY(hb_out_finish(&o->out));
+    return o->compresses ? hb_gzip_finish(&o->gzip) : HB_OK;
+}
+
+/* Not committed, it leaves no file. */
+static void close_output(output *o)
+{
+    hb_out_free(&o->out);
+    if (o->compresses) hb_gzip_free(&o->gzip);
+    hb_publish_free(&o->publish);
+    hb_buf_free(&o->event);
+}
+
+static void put_event(output *o, uint32_t place, const hb_raw_event *raw, hb_str text,
+                      bool defective)
+{
     const hb_item *item = hb_plan_item(o->plan, place);
-    if (item->part != o->part && item->part != HB_PART_ALL) return true;
     o->event.size = 0;
     if (!hb_edit_event(o->plan, item, raw, text, defective, o->part, &o->event)) {
         o->plan->counts[HB_CHANGE_LOST]++;
-        return true;
+        return;
     }
     if (o->plan->counted.size) hb_put_counters(o->plan, place, &o->event);
     if (o->events++) HB_OUT(&o->out, ",\n  ");
     hb_out_bytes(&o->out, o->event.data, o->event.size);
-    return o->out.result == HB_OK;
-}
-
-static bool progress(void *context, uint64_t bytes, uint64_t total)
-{
-    const hb_plan *plan = ((output *)context)->plan;
-    const hb_convert_options *o = plan->options;
-    return !o->progress || o->progress(o->context, plan->input, bytes, total);
 }
 
 /* The list without its bracket, and a device for each number that is used. */
@@ -145,12 +159,9 @@ static void write_member(output *o, hb_str key, hb_str json)
     HB_OUT(&o->out, ",\n");
 }
 
-static hb_result write_text(output *o)
+static void write_head(output *o)
 {
     const hb_trace *trace = &o->plan->trace;
-    hb_read_options options = {.event = write_event, .progress = progress, .context = o};
-    hb_trace ignored;
-    hb_read_report report;
     HB_OUT(&o->out, "{\n");
     for (uint32_t i = 0; i < trace->num_members; i++)
         write_member(o, hb_trace_text(trace, trace->members[i].key),
@@ -161,17 +172,74 @@ static hb_result write_text(output *o)
         HB_OUT(&o->out, ",\n");
     }
     HB_OUT(&o->out, "  \"traceEvents\": [\n  ");
-    hb_result result = hb_read_trace(o->plan->input, &options, &ignored, &report);
-    hb_trace_free(&ignored);
-    if (result == HB_OK && o->out.result == HB_OK && o->plan->steps.size) {
-        result = hb_read_trace_memory(o->plan->steps.data, o->plan->steps.size, &options, &ignored,
-                                      &report);
-        hb_trace_free(&ignored);
+}
+
+/* ---- files that are written together ---- */
+
+/* The input is read once for so many; each takes some megabytes where it is compressed. */
+#define MOST_OUTPUTS 32u
+
+typedef struct outputs {
+    hb_plan *plan;
+    output *list;
+    uint32_t first, count; /* parts */
+    uint32_t next;         /* of the items */
+} outputs;
+
+static bool write_event(void *context, const hb_raw_event *raw, hb_str text, bool defective)
+{
+    outputs *all = context;
+    if (all->next >= all->plan->items.count) return false; /* the file has grown since */
+    uint32_t place = all->next++, part = hb_plan_item(all->plan, place)->part;
+    bool everywhere = part == HB_PART_ALL;
+    if (!everywhere && (part < all->first || part - all->first >= all->count)) return true;
+    output *from = all->list + (everywhere ? 0 : part - all->first);
+    output *end = everywhere ? all->list + all->count : from + 1;
+    for (output *o = from; o < end; o++) {
+        put_event(o, place, raw, text, defective);
+        if (o->out.result != HB_OK) return false;
     }
-    if (o->out.result != HB_OK) return hb_out_finish(&o->out);
+    return true;
+}
+
+static bool progress(void *context, uint64_t bytes, uint64_t total)
+{
+    const hb_plan *plan = ((outputs *)context)->plan;
+    const hb_convert_options *o = plan->options;
+    return !o->progress || o->progress(o->context, plan->input, bytes, total);
+}
+
+static hb_result read_events(outputs *all)
+{
+    hb_plan *plan = all->plan;
+    hb_read_options options = {.event = write_event, .progress = progress, .context = all};
+    hb_trace ignored;
+    hb_read_report report;
+    hb_result result = hb_read_trace(plan->input, &options, &ignored, &report);
+    hb_trace_free(&ignored);
+    bool failed = false;
+    for (uint32_t i = 0; i < all->count; i++)
+        failed |= all->list[i].out.result != HB_OK;
+    if (result != HB_OK || failed || !plan->steps.size) return result;
+    result = hb_read_trace_memory(plan->steps.data, plan->steps.size, &options, &ignored, &report);
+    hb_trace_free(&ignored);
+    return result;
+}
+
+/* What could not be written tells more than that reading was given up. */
+static hb_result write_text(outputs *all)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        write_head(&all->list[i]);
+    hb_result result = read_events(all);
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->list[i].out.result != HB_OK) return hb_out_finish(&all->list[i].out);
     HB_TRY(result);
-    HB_OUT(&o->out, "\n  ]\n}\n");
-    return hb_out_finish(&o->out);
+    for (uint32_t i = 0; i < all->count; i++) {
+        HB_OUT(&all->list[i].out, "\n  ]\n}\n");
+        HB_TRY(finish_output(&all->list[i]));
+    }
+    return HB_OK;
 }
 
 /* Nothing was to be changed: the input's own bytes, or its text when only one of the two is
@@ -186,7 +254,7 @@ static hb_result copy_text(output *o, bool raw)
     hb_result result = text.result;
     if (result != HB_OK) hb_fail(result, "%s: %s", o->plan->input, text.error);
     hb_text_close(&text);
-    return result == HB_OK ? hb_out_finish(&o->out) : result;
+    return result;
 }
 
 static bool has_changed(const hb_plan *plan)
@@ -200,41 +268,23 @@ static bool has_changed(const hb_plan *plan)
     return plan->num_parts > 1;
 }
 
-static hb_result write_body(output *o, bool verbatim, bool raw)
+/* What needed no change is written again as it stands, blanks included. */
+static hb_result write_together(outputs *all, char *const *paths, uint64_t *events)
 {
-    HB_TRY(verbatim ? copy_text(o, raw) : write_text(o));
-    return o->plan->options->gzip && !raw ? hb_gzip_finish(&o->gzip) : HB_OK;
-}
-
-static hb_result write_through(output *o, bool verbatim, bool raw)
-{
-    bool gzip = o->plan->options->gzip && !raw;
-    hb_sink *sink = &o->publish.sink;
-    if (gzip) HB_TRY(hb_gzip_open(&o->gzip, sink, NULL, 0, HB_GZIP_SMALLER));
-    hb_result result = hb_out_open(&o->out, gzip ? &o->gzip.sink : sink);
-    if (result == HB_OK) result = write_body(o, verbatim, raw);
-    hb_out_free(&o->out);
-    if (gzip) hb_gzip_free(&o->gzip);
-    return result;
-}
-
-static hb_result write_file(hb_plan *plan, uint32_t part, const char *path, bool verbatim, bool raw,
-                            uint64_t *events)
-{
-    output *o = calloc(1, sizeof *o);
-    if (!o) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to write '%s'", path);
-    o->plan = plan;
-    o->part = part;
-    hb_buf_init(&o->event, SIZE_MAX / 4);
-    hb_result result = hb_publish_open(&o->publish, path, plan->options->replace);
-    if (result == HB_OK) result = write_through(o, verbatim, raw);
-    /* What needed no change is written again as it stands, blanks included. */
-    bool again = !verbatim && !has_changed(plan);
-    if (result == HB_OK && !again) result = hb_publish_commit(&o->publish);
-    hb_publish_free(&o->publish);
-    hb_buf_free(&o->event);
-    *events += verbatim ? 0 : o->events;
-    free(o);
+    hb_plan *plan = all->plan;
+    uint32_t count = all->count;
+    hb_result result = HB_OK;
+    for (all->count = 0; all->count < count && result == HB_OK; all->count++) {
+        output *o = &all->list[all->count];
+        *o = (output){.plan = plan, .part = all->first + all->count};
+        result = open_output(o, paths[o->part], plan->options->gzip);
+    }
+    if (result == HB_OK) result = write_text(all);
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (result == HB_OK && has_changed(plan)) result = hb_publish_commit(&all->list[i].publish);
+        *events += all->list[i].events;
+        close_output(&all->list[i]);
+    }
     return result;
 }
 
@@ -246,6 +296,21 @@ static bool is_gzip(const char *path)
     bool gzip = (unsigned char)text.data[0] == 0x1f && (unsigned char)text.data[1] == 0x8b;
     hb_text_close(&text);
     return gzip;
+}
+
+static hb_result write_verbatim(hb_plan *plan, const char *path)
+{
+    output *o = calloc(1, sizeof *o);
+    if (!o) return hb_fail(HB_ERROR_NO_MEMORY, "no memory to write '%s'", path);
+    bool raw = is_gzip(plan->input) == plan->options->gzip;
+    o->plan = plan;
+    hb_result result = open_output(o, path, plan->options->gzip && !raw);
+    if (result == HB_OK) result = copy_text(o, raw);
+    if (result == HB_OK) result = finish_output(o);
+    if (result == HB_OK) result = hb_publish_commit(&o->publish);
+    close_output(o);
+    free(o);
+    return result;
 }
 
 /* The input is read twice. */
@@ -280,17 +345,23 @@ static char *part_path(const hb_plan *plan, const char *directory, const char *n
     return path;
 }
 
-static hb_result write_part(hb_plan *plan, conversion *c, uint32_t part)
+static hb_result write_parts(hb_plan *plan, conversion *c)
 {
-    const char *path = c->paths[part];
-    HB_TRY(write_file(plan, part, path, false, false, &c->public.events));
-    if (has_changed(plan)) return HB_OK;
-    c->public.identical = true;
-    bool raw = is_gzip(plan->input) == plan->options->gzip;
-    return write_file(plan, part, path, true, raw, &c->public.events);
+    outputs all = {.plan = plan};
+    all.list = malloc(HB_MIN(plan->num_parts, MOST_OUTPUTS) * sizeof *all.list);
+    hb_result result = all.list ? HB_OK : hb_no_memory();
+    for (uint32_t first = 0; first < plan->num_parts && result == HB_OK; first += MOST_OUTPUTS) {
+        all.first = first;
+        all.count = HB_MIN(plan->num_parts - first, MOST_OUTPUTS);
+        all.next = 0;
+        result = write_together(&all, c->paths, &c->public.events);
+    }
+    free(all.list);
+    c->public.identical = result == HB_OK && !has_changed(plan);
+    return c->public.identical ? write_verbatim(plan, c->paths[0]) : result;
 }
 
-static hb_result write_parts(hb_plan *plan, conversion *c, const char *directory, const char *name)
+static hb_result name_parts(hb_plan *plan, conversion *c, const char *directory, const char *name)
 {
     c->paths = calloc(plan->num_parts, sizeof *c->paths);
     if (!c->paths) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for %u paths", plan->num_parts);
@@ -299,7 +370,6 @@ static hb_result write_parts(hb_plan *plan, conversion *c, const char *directory
         c->paths[i] = part_path(plan, directory, name, i);
         if (!c->paths[i]) return hb_fail(HB_ERROR_NO_MEMORY, "no memory for a path");
         c->public.num_paths++;
-        HB_TRY(write_part(plan, c, i));
     }
     return HB_OK;
 }
@@ -392,7 +462,8 @@ hb_result hb_convert(const char *input, const char *directory, const char *name,
         plan->options = &o;
         done = check_input(input);
         if (done == HB_OK) done = make_plan(plan);
-        if (done == HB_OK) done = write_parts(plan, c, directory, name);
+        if (done == HB_OK) done = name_parts(plan, c, directory, name);
+        if (done == HB_OK) done = write_parts(plan, c);
         if (done == HB_OK) list_notes(plan, c);
         free_plan(plan);
     } else {
