@@ -103,13 +103,6 @@ def test_a_program_is_asked_for_steps_and_the_trace_says_why(tmp_path):
               and b"- signal" in events.read_bytes())
 
 
-def test_a_cycle_in_memory_is_what_its_file_is(tmp_path):
-    with running(SAMPLE, 400, cwd=tmp_path, env=os.environ | telling_cycles(tmp_path / "cycles")) as program:
-        trigger_when_it_can("--wait", "--steps", 3, program.pid)
-        assert program.wait(PATIENCE_S) == 0
-    check_live_cycles(tmp_path / "cycles", sorted(tmp_path.glob("runs/on_demand/*.pt.trace.json")))
-
-
 def test_a_step_that_takes_long_triggers(tmp_path):
     with running(SAMPLE, cwd=tmp_path):
         path = until(lambda: list((tmp_path / "runs/on_demand").glob("*.pt.trace.json")))[0]
@@ -141,6 +134,20 @@ def all_step(ranks, steps):
             rank.stdin.flush()
         for rank in ranks:
             assert rank.stdout.read(1) == "."
+
+
+def test_a_cycle_in_memory_is_what_its_file_is(tmp_path):
+    """Of a program that nothing triggers but who asks, and that removes no cycle, however busy the machine is."""
+    logdir, cycles = tmp_path / "run", tmp_path / "cycles"
+    with running(LOCKSTEP, logdir, 0, env=os.environ | telling_cycles(cycles)) as program:
+        assert program.stdout.readline() == "ready\n"
+        with running(HIPBOARD, "trigger", "--wait", "--steps", 3, program.pid) as asker:
+            while asker.poll() is None:
+                all_step([program], 1)
+            assert asker.returncode == 0, asker.stderr.read()
+        program.communicate("")
+        assert program.returncode == 0
+    check_live_cycles(cycles, list(logdir.glob("*.pt.trace.json")))
 
 
 def now_ms():
