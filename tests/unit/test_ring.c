@@ -483,6 +483,14 @@ static void a_slow_step_and_the_file_of_a_job_write_it(void **state)
     hb_profiler_destroy(prof);
 }
 
+/* The spool's thread has written what is full; the chunk that is being filled may lie in memory. */
+static bool has_room_to_record(hb_profiler *prof)
+{
+    const hb_chunk_pool *pool = &prof->spool.pool;
+    return atomic_load(&pool->in_memory) <= 1 &&
+           atomic_load(&pool->ready_in_file) >= atomic_load(&pool->in_file) / 2;
+}
+
 static void a_ring_of_bytes_stays_small(void **state)
 {
     (void)state;
@@ -499,7 +507,7 @@ static void a_ring_of_bytes_stays_small(void **state)
             HB_RECORD_FUNCTION("work") {
             }
         step(prof, i, 1);
-        while (kept_bytes(prof) > KEPT)
+        while (!has_room_to_record(prof) || kept_bytes(prof) > KEPT)
             nap();
     }
     /* 4.2 million scopes are 16 MB at least as they are coded; those of a round are 2. */
@@ -574,13 +582,6 @@ static void marks_of_a_long_ring_lie_ever_farther_apart(void **state)
     assert_in_range(count, HB_RING_MARKS / 2 + 1, HB_RING_MARKS - 1);
     assert_true(newer);
     hb_profiler_destroy(prof);
-}
-
-static bool has_room_to_record(hb_profiler *prof)
-{
-    const hb_chunk_pool *pool = &prof->spool.pool;
-    return atomic_load(&pool->in_memory) == 0 &&
-           atomic_load(&pool->ready_in_file) >= atomic_load(&pool->in_file) / 2;
 }
 
 static uint64_t lost_of(const hb_session *session)
@@ -856,24 +857,26 @@ static void a_dump_that_is_written_slowly_takes_no_more_than_there_is(void **sta
     hb_profiler_destroy(prof);
 }
 
-/* What is recorded while a trace is looked through would make the next one longer, without end
- * where that takes long. */
+/* What is recorded while a trace is written or looked through makes the next one longer, without
+ * end where that takes long. */
 static atomic_bool resting;
+static _Atomic long enough[3];
 
-static void nap_and_rest(void)
+static void nap_and_rest(intptr_t self, long n)
 {
     do
         nap();
-    while (atomic_load(&resting));
+    while (atomic_load(&resting) || (n >= atomic_load(&enough[self]) && !atomic_load(&over)));
 }
 
 static void *record_a_lot(void *arg)
 {
+    intptr_t self = (intptr_t)arg;
     for (long n = 1; !atomic_load(&over); n++) {
         HB_RECORD_FUNCTION("elsewhere") {
         }
-        atomic_store(&recorded[(intptr_t)arg], n);
-        if (n % 100 == 0) nap_and_rest();
+        atomic_store(&recorded[self], n);
+        if (n % 100 == 0) nap_and_rest(self, n);
     }
     return NULL;
 }
@@ -881,10 +884,11 @@ static void *record_a_lot(void *arg)
 /* Numbers of one thread, one after the other: those that are there have no gap. */
 static void *count_up(void *arg)
 {
+    intptr_t self = (intptr_t)arg;
     for (long n = 1; !atomic_load(&over); n++) {
         hb_scalar("count", (double)n);
-        atomic_store(&recorded[(intptr_t)arg], n);
-        if (n % 64 == 0) nap_and_rest();
+        atomic_store(&recorded[self], n);
+        if (n % 64 == 0) nap_and_rest(self, n);
     }
     return NULL;
 }
@@ -905,6 +909,7 @@ static void check_no_gap(const char *text)
 static void dumps_and_threads_do_not_disturb_each_other(void **state)
 {
     (void)state;
+    enum { MOST_IN_A_STEP = 20000 };
     pthread_t threads[3];
     hb_profiler_options o = ring_with(HB_NO_EVENT_FILE);
     o.ring_steps = 2;
@@ -913,6 +918,7 @@ static void dumps_and_threads_do_not_disturb_each_other(void **state)
     atomic_store(&over, false);
     for (intptr_t i = 0; i < 3; i++) {
         atomic_store(&recorded[i], 0);
+        atomic_store(&enough[i], MOST_IN_A_STEP);
         assert_int_equal(pthread_create(&threads[i], NULL, i ? record_a_lot : count_up, (void *)i),
                          0);
     }
@@ -921,6 +927,8 @@ static void dumps_and_threads_do_not_disturb_each_other(void **state)
         char path[4096];
         long before[4];
         counts_now(before);
+        for (int k = 0; k < 3; k++)
+            atomic_store(&enough[k], before[k] + MOST_IN_A_STEP);
         for (int k = 0; k < 3; k++) /* in this step, so that it is kept */
             while (atomic_load(&recorded[k]) < before[k] + 2)
                 nap();
