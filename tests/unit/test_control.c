@@ -922,17 +922,22 @@ void __wrap_hb_control_close(hb_control_socket *s, bool ours)
     __real_hb_control_close(s, ours);
 }
 
-static hb_profiler *stopped_amid_a_look(void)
+static hb_profiler *started_amid_a_look(hb_profiler_options o)
 {
-    hb_profiler_options o = on_demand();
     o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", HB_NO_EVENT_FILE);
     atomic_store(&look_waits, true);
     atomic_store(&looks_at_once, true);
     hb_profiler *prof = start(&o);
     while (!atomic_load(&is_looking))
         nap();
-    assert_int_equal(hb_profiler_stop(prof), HB_OK);
     atomic_store(&looks_at_once, false);
+    return prof;
+}
+
+static hb_profiler *stopped_amid_a_look(void)
+{
+    hb_profiler *prof = started_amid_a_look(on_demand());
+    assert_int_equal(hb_profiler_stop(prof), HB_OK);
     return prof;
 }
 
@@ -997,6 +1002,44 @@ static void one_that_is_just_ending_can_be_asked_again(void **state)
     assert_int_equal(hb_profiler_dump(prof, NULL), HB_OK);
     step_until_recording(prof);
     hb_profiler_destroy(prof);
+}
+
+/* False, and nothing was looked at, where the machine stopped for as long as is waited. */
+static bool a_ring_is_written_amid_a_look(bool at_stop)
+{
+    enum { WAITS_MS = 500 };
+    said_text s;
+    pthread_t thread;
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.ring_ns = 60 * INT64_C(1000000000);
+    hb_profiler *prof = started_amid_a_look(o);
+    mark("work");
+    int before = list_dir(dir, NULL, NULL, 0);
+    said_begin(&s);
+    hb_result asked = hb_profiler_dump(prof, "now");
+    int64_t began = hb_clock_ns(CLOCK_MONOTONIC);
+    int failed = pthread_create(&thread, NULL, answer_soon, NULL);
+    hb_result result = at_stop ? hb_profiler_stop(prof) : hb_profiler_flush(prof);
+    int written = list_dir(dir, NULL, NULL, 0) - before;
+    const char *said = said_end(&s);
+    bool in_time = hb_clock_ns(CLOCK_MONOTONIC) - began < WAITS_MS * 1000000;
+    assert_int_equal(failed, 0);
+    pthread_join(thread, NULL);
+    hb_profiler_destroy(prof);
+    assert_int_equal(asked, HB_OK);
+    assert_int_equal(result, HB_OK);
+    if (in_time) assert_string_equal(said, "");
+    if (in_time) assert_int_equal(written, 1);
+    return in_time;
+}
+
+static void a_ring_that_is_asked_for_amid_a_look_is_written(void **state)
+{
+    (void)state;
+    for (int at_stop = 0; at_stop < 2; at_stop++)
+        while (!a_ring_is_written_amid_a_look(at_stop))
+            continue;
 }
 
 /* Nobody waits for it, and its thread needs nothing of a profiler that is gone. */
@@ -1236,6 +1279,7 @@ int main(void)
         IN_DIR(a_request_file_may_have_another_name),
         IN_DIR(one_that_is_stopped_amid_a_look_can_be_asked_again),
         IN_DIR(one_that_is_just_ending_can_be_asked_again),
+        IN_DIR(a_ring_that_is_asked_for_amid_a_look_is_written),
         IN_DIR(one_whose_file_does_not_answer_is_started_and_cannot_be_asked),
         IN_DIR(the_socket_is_its_users_alone_and_goes_with_the_profiler),
         IN_DIR(a_socket_that_finds_no_room_lies_in_the_log_directory),

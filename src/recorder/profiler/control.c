@@ -544,13 +544,13 @@ void hb_control_wake(const hb_profiler *prof)
 }
 
 /* Under the lock. The round that is under way may have looked for alarms before; the next one has
- * not. False when the thread does not come round. */
+ * not. Away it most often only looks at its file. False when the thread does not come round. */
 static bool await_rounds(hb_control *c)
 {
     hb_patience patience = {0};
     uint64_t wanted = c->rounds + 2;
-    bool in_vain;
-    while (c->rounds < wanted && !c->finished && !c->away) {
+    bool in_vain = false;
+    while (c->rounds < wanted && !c->finished && !(c->away && in_vain)) {
         hb_alarm_wake(c->alarm);
         if (!hb_patience_wait(&patience, &c->changed, &c->lock, c->thread, &in_vain)) return false;
     }
