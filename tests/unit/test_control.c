@@ -366,7 +366,7 @@ static void a_time_is_recorded_whatever_the_program_does(void **state)
     o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
     hb_profiler *prof = start(&o);
     asker a = {.options = HB_TRIGGER_OPTIONS_INIT};
-    a.options.time_ms = 50;
+    a.options.time_ms = 500;
     snprintf(given, sizeof given, "%s/sub/mine.pt.trace.json", dir);
     a.options.log_file = given;
     begin_to_ask(&a);
