@@ -233,6 +233,22 @@ static uint32_t draw(const hb_lane *lane, int64_t from, int64_t to, int64_t cell
     return d.records;
 }
 
+/* Each takes a lane of its own, and none looks through those of all before: a day would be short.
+ */
+static void test_calls_that_all_cross_each_other(void **state)
+{
+    enum { CALLS = 1000000, BYTES = 100 };
+    (void)state;
+    char *text = malloc((size_t)CALLS * BYTES), *at = text;
+    for (int i = 0; i < CALLS; i++)
+        at += sprintf(at, "%c" EVENT("a", "1", "%d", "2000000"), i ? ',' : '[', i);
+    strcpy(at, "]");
+    load(text);
+    free(text);
+    assert_int_equal(timeline.lanes.count, CALLS);
+    assert_int_equal(lane_of(CALLS - 1), CALLS - 1);
+}
+
 static void test_a_window_shows_the_longest_of_each_cell(void **state)
 {
     (void)state;
@@ -514,6 +530,7 @@ int main(void)
         cmocka_unit_test_teardown(test_a_devices_annotations_have_a_track, unload),
         cmocka_unit_test_teardown(test_no_slice_is_left_out_or_overlaps, unload),
         cmocka_unit_test_teardown(test_lanes_are_those_of_the_plainest_way, unload),
+        cmocka_unit_test_teardown(test_calls_that_all_cross_each_other, unload),
         cmocka_unit_test_teardown(test_a_window_shows_the_longest_of_each_cell, unload),
         cmocka_unit_test_teardown(test_where_a_cell_ends, unload),
         cmocka_unit_test_teardown(test_the_longest_of_slices_of_many_seconds, unload),

@@ -117,39 +117,79 @@ static void sort_slices(making *m, uint32_t *rows, uint32_t count)
 
 /* ---- lanes ---- */
 
+/* When the last slice of each lane ends, as a tree of the least and the largest below each node:
+ * where calls cross each other there may be as many lanes as calls. */
 typedef struct lane_ends {
-    int64_t *items; /* when the last slice of each lane ends */
-    uint32_t count, capacity;
-    uint32_t *counts; /* of its slices */
-    uint32_t counts_count, counts_capacity;
+    int64_t *least, *largest; /* [1] is the root; the lanes' own begin at `capacity` */
+    uint32_t count, capacity; /* a power of two, or 0 */
+    uint32_t *counts;         /* of each lane's slices */
 } lane_ends;
 
+static void set_end(lane_ends *lanes, uint32_t lane, int64_t end)
+{
+    uint32_t k = lanes->capacity + lane;
+    lanes->least[k] = lanes->largest[k] = end;
+    while (k >>= 1) {
+        lanes->least[k] = HB_MIN(lanes->least[2 * k], lanes->least[2 * k + 1]);
+        lanes->largest[k] = HB_MAX(lanes->largest[2 * k], lanes->largest[2 * k + 1]);
+    }
+}
+
+/* Lanes that are not there yet are found by nobody. */
 static void add_lane(hb_arena *arena, lane_ends *lanes)
 {
-    lanes->items =
-        hb_arena_grow(arena, lanes->items, lanes->count, &lanes->capacity, sizeof(int64_t));
-    lanes->counts = hb_arena_grow(arena, lanes->counts, lanes->count, &lanes->counts_capacity,
-                                  sizeof(uint32_t));
-    lanes->items[lanes->count] = INT64_MIN;
+    lane_ends before = *lanes;
+    if (lanes->count == lanes->capacity) {
+        lanes->capacity = HB_MAX(2 * before.capacity, 8u);
+        lanes->least = HB_NEW_ARRAY(arena, int64_t, 2 * (size_t)lanes->capacity);
+        lanes->largest = HB_NEW_ARRAY(arena, int64_t, 2 * (size_t)lanes->capacity);
+        lanes->counts = HB_NEW_ARRAY(arena, uint32_t, lanes->capacity);
+        for (uint32_t k = 0; k < 2 * lanes->capacity; k++) {
+            lanes->least[k] = INT64_MAX;
+            lanes->largest[k] = INT64_MIN;
+        }
+        for (uint32_t i = 0; i < before.count; i++) {
+            set_end(lanes, i, before.largest[before.capacity + i]);
+            lanes->counts[i] = before.counts[i];
+        }
+    }
     lanes->counts[lanes->count++] = 0;
 }
 
-/* Below all that it lies in; there the first lane that is free, as what it crosses takes one too.
- * `open`: lanes that may not be; above it all are free. */
-static uint32_t lane_of(hb_arena *arena, lane_ends *lanes, uint32_t *open, int64_t start,
-                        int64_t end)
+/* The last lane whose end is at least that, and one; 0: none. */
+static uint32_t behind_last_at_least(const lane_ends *lanes, int64_t end)
 {
-    uint32_t lane = 0;
-    while (*open && lanes->items[*open - 1] <= start)
-        --*open;
-    for (uint32_t i = *open; i && !lane; i--) /* mostly the last one */
-        if (lanes->items[i - 1] > start && lanes->items[i - 1] >= end) lane = i;
-    while (lane < *open && lanes->items[lane] > start)
-        lane++;
+    uint32_t k = 1;
+    if (!lanes->count || lanes->largest[1] < end) return 0;
+    while (k < lanes->capacity)
+        k = 2 * k + (lanes->largest[2 * k + 1] >= end);
+    return k - lanes->capacity + 1;
+}
+
+/* The first lane from `lane` on whose end is at most that; the count: none. */
+static uint32_t first_at_most(const lane_ends *lanes, uint32_t lane, int64_t end)
+{
+    if (lane >= lanes->count) return lanes->count;
+    uint32_t k = lanes->capacity + lane;
+    while (lanes->least[k] > end) { /* what lies right of it */
+        while (k & 1)
+            k >>= 1;
+        if (!k++) return lanes->count;
+    }
+    while (k < lanes->capacity)
+        k = 2 * k + (lanes->least[2 * k] > end);
+    return k - lanes->capacity;
+}
+
+/* Below all that it lies in; there the first lane that is free, as what it crosses takes one too.
+ */
+static uint32_t lane_of(hb_arena *arena, lane_ends *lanes, int64_t start, int64_t end)
+{
+    uint32_t lane = behind_last_at_least(lanes, HB_MAX(end, start + 1));
+    lane = first_at_most(lanes, lane, start);
     if (lane == lanes->count) add_lane(arena, lanes);
-    lanes->items[lane] = end;
+    set_end(lanes, lane, end);
     lanes->counts[lane]++;
-    *open = HB_MAX(*open, lane + 1);
     return lane;
 }
 
@@ -208,9 +248,8 @@ static void add_track(making *m, hb_timeline_track *track, uint32_t *rows, uint3
 {
     hb_timeline *t = m->t;
     lane_ends lanes = {0};
-    uint32_t open = 0;
     for (uint32_t i = 0; i < count; i++)
-        lane_at[i] = lane_of(&m->scratch, &lanes, &open, start_of(t, rows[i]), end_of(t, rows[i]));
+        lane_at[i] = lane_of(&m->scratch, &lanes, start_of(t, rows[i]), end_of(t, rows[i]));
     track->first_lane = t->lanes.count;
     track->num_lanes = lanes.count;
     track->slices = count;
