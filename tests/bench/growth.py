@@ -145,6 +145,11 @@ def crossing(n):
         yield op("aten::mm", 10.0 * i, 15, **{"External id": i + 1})
 
 
+def all_crossing(n):
+    for i in range(n):
+        yield op("aten::mm", float(i), n, **{"External id": i + 1})
+
+
 def overlapping_kernels(n):
     for i in range(n):
         yield call(float(i), i + 1)
@@ -238,9 +243,9 @@ def loaders(n):
 
 
 KINDS = [steps, threads, processes, devices, streams, names, shapes, stacks, depth, siblings, same_time, same_id,
-         same_correlation, without_call, crossing, overlapping_kernels, modules, nested_modules, functions,
-         allocations, frees_late, memory_devices, flows, counters, counter_values, collectives, copies, categories,
-         backwards, loaders]
+         same_correlation, without_call, crossing, all_crossing, overlapping_kernels, modules, nested_modules,
+         functions, allocations, frees_late, memory_devices, flows, counters, counter_values, collectives, copies,
+         categories, backwards, loaders]
 
 COMMANDS = {
     "view": ["view", "--json", "{file}"],

@@ -125,16 +125,32 @@ static bool is_less(const void *context, const void *a, const void *b)
     return *(const int32_t *)a < *(const int32_t *)b;
 }
 
+/* -1: it is none of them. */
 static int32_t rank_of(const numbers *n, int32_t number)
 {
-    for (uint32_t i = 0; i < n->count; i++)
-        if (n->items[i] == number) return (int32_t)i;
-    return -1;
+    uint32_t low = 0, high = n->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (n->items[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n->count && n->items[low] == number ? (int32_t)low : -1;
 }
 
 static void add_number(numbers *n, int32_t number)
 {
-    if (number >= 0 && rank_of(n, number) < 0) n->items[n->count++] = number;
+    if (number >= 0) n->items[n->count++] = number;
+}
+
+static void sort_numbers(hb_arena *arena, numbers *n)
+{
+    uint32_t kept = 0;
+    hb_sort(arena, n->items, n->count, sizeof *n->items, is_less, NULL);
+    for (uint32_t i = 0; i < n->count; i++)
+        if (!kept || n->items[kept - 1] != n->items[i]) n->items[kept++] = n->items[i];
+    n->count = kept;
 }
 
 /* Also those that copies alone were made from or to. */
@@ -150,7 +166,7 @@ static numbers used_gpus(hb_arena *arena, const hb_import_rows *rows)
         add_number(&n, l->from);
         add_number(&n, l->to);
     }
-    hb_sort(arena, n.items, n.count, sizeof *n.items, is_less, NULL);
+    sort_numbers(arena, &n);
     return n;
 }
 

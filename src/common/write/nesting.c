@@ -20,30 +20,27 @@ hb_nest_place hb_nest_enter(hb_nest *nest, unsigned limit, int64_t start, int64_
     return HB_NEST_INSIDE;
 }
 
-static hb_nest *add(hb_nests *nests, int64_t tid)
-{
-    hb_nest *nest = HB_APPEND(&nests->list);
-    if (!nest) return NULL;
-    nest->tid = tid;
-    nests->last = nests->list.count - 1;
-    return nest;
-}
-
-/* Linear: threads with module frames are few, and neighbours mostly share one. */
+/* Neighbours mostly share a thread. */
 hb_nest *hb_nests_of(hb_nests *nests, int64_t tid)
 {
+    bool added;
     if (nests->list.count && nests->list.items[nests->last].tid == tid)
         return &nests->list.items[nests->last];
-    for (size_t i = 0; i < nests->list.count; i++) {
-        if (nests->list.items[i].tid != tid) continue;
-        nests->last = i;
-        return &nests->list.items[i];
+    hb_dict_entry *place = hb_dict_add(NULL, &nests->by_tid, (uint64_t)tid, &added);
+    if (!place) return NULL;
+    if (added) {
+        hb_nest *nest = HB_APPEND(&nests->list);
+        place->value = nest ? (uint32_t)nests->list.count - 1 : UINT32_MAX;
+        if (nest) nest->tid = tid;
     }
-    return add(nests, tid);
+    if (place->value == UINT32_MAX) return NULL;
+    nests->last = place->value;
+    return &nests->list.items[nests->last];
 }
 
 void hb_nests_free(hb_nests *nests)
 {
     free(nests->list.items);
+    hb_dict_free(&nests->by_tid);
     *nests = (hb_nests){0};
 }

@@ -9,7 +9,7 @@
 #define HB_WRITE_NESTING_H
 
 #include "base/base.h"
-#include "base/vector.h"
+#include "base/hash_map.h"
 
 /* Module frames and scopes come in different passes but share a tree, so that each has its part of
  * the depth. The plugin was seen to survive 190 nodes and to hang at 200; inside TensorBoard and
@@ -44,6 +44,7 @@ uint64_t hb_nest_around(hb_nest *nest, int64_t start);
 typedef struct hb_nests {
     HB_VEC(hb_nest) list;
     size_t last;
+    hb_dict by_tid; /* places in the list */
 } hb_nests;
 
 /** The nest of `tid`; NULL when out of memory. */
