@@ -67,3 +67,23 @@ def write_messages(directory, steps=6, sender_works=500.0, receiver_works=100.0)
         (directory / f"node_{rank}.1.pt.trace.json").write_text(
             '{"schemaVersion":1,"distributedInfo":{"backend":"mpi","rank":%d,"world_size":2},"traceEvents":[%s]}' % (
                 rank, ",".join(events)))
+
+
+def write_pairs(directory, ranks, communicators, steps=4):
+    """Each two ranks have so many communicators of their own, and a collective in each of them a step."""
+    directory.mkdir(parents=True, exist_ok=True)
+    keys = (',"Collective name":"allreduce","dtype":"Float","In msg nelems":4,"Group size":2,'
+            '"Process Group Name":"%d.%d","Seq":%d')
+    for rank in range(ranks):
+        events, number = [], 1
+        for step in range(steps):
+            begin = 1000.0 + step * (communicators * 10 + 10)
+            events.append(EVENT % ("user_annotation", f"ProfilerStep#{step}", 1, begin - 1,
+                                   communicators * 10 + 2, number, ""))
+            events += [EVENT % ("cpu_op", "MPI_Allreduce", 1, begin + c * 10 + rank % 2, 5 - rank % 2,
+                                number + 1 + c, keys % (rank // 2, c, step + 1))
+                       for c in range(communicators)]
+            number += communicators + 1
+        (directory / f"node_{rank:02}.1.pt.trace.json").write_text(
+            '{"schemaVersion":1,"distributedInfo":{"backend":"mpi","rank":%d,"world_size":%d},"traceEvents":[%s]}' % (
+                rank, ranks, ",\n".join(events)))

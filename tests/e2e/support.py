@@ -59,6 +59,11 @@ def limited(data_bytes, *command):
     return ["bash", "-c", f'ulimit -d {data_bytes >> 10} && exec "$@"', "bash", *map(str, command)]
 
 
+def in_seconds(seconds, *command):
+    """The command, ended when it has taken so much processor time, on however busy a machine."""
+    return ["bash", "-c", f'ulimit -t {seconds} && exec "$@"', "bash", *map(str, command)]
+
+
 def pkg_config(prefix, *arguments, package="hipboard"):
     """Words of pkg-config about a library of the hipboard installed below `prefix`, wherever that
     is."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import made_ranks
-from support import BUILD, PROGRAMS, recover_when_dead
+from support import BUILD, PROGRAMS, in_seconds, recover_when_dead
 import test_mpi
 from test_launch import rank_environment
 from test_mpi import build, mpirun, record
@@ -193,6 +193,19 @@ def test_who_waits_for_messages(tmp_path):
     assert "rank 1 waited 2.400 ms for messages of rank 0" in ranks(tmp_path / "late").stdout
     made_ranks.write_messages(tmp_path / "early", sender_works=100.0, receiver_works=100.0)
     assert study(tmp_path / "early")["late_senders"] == []
+
+
+def test_many_communicators(tmp_path):
+    """As jobs of ten thousand ranks have them: kinds that are compared one by one would take half a minute."""
+    made_ranks.write_pairs(tmp_path, 64, 2500, steps=2)
+    done = subprocess.run(in_seconds(10, HIPBOARD, "ranks", "--json", tmp_path), capture_output=True, text=True,
+                          timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert (found["collectives_found"], found["communicators"], len(found["collectives"])) == (160000, 80000, 80000)
+    assert {c["calls"] for c in found["collectives"]} == {2} == {w["waits"] for w in found["waits"]}
+    assert sorted(c["communicator"] for c in found["collectives"]) == sorted(
+        f"{pair}.{c}" for pair in range(32) for c in range(2500))
 
 
 def test_bandwidth_on_the_bus(tmp_path):

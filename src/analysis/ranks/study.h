@@ -7,7 +7,7 @@
 
 #include <hipboard/ranks.h>
 
-#include "base/hash_map.h"
+#include "base/names.h"
 #include "ranks/rank_file.h"
 
 enum {
@@ -111,6 +111,13 @@ typedef struct hb_pair_wait {
     double time;
 } hb_pair_wait;
 
+/** Where the kinds of waits and collectives stand: jobs of many communicators have thousands. */
+typedef struct hb_study_kinds {
+    hb_names words;         /* operations and communicators */
+    hb_dict pairs, ranks;   /* of two words; of those and how many took part */
+    hb_dict waits, classes; /* to the study's */
+} hb_study_kinds;
+
 typedef struct hb_efficiency {
     double parallel, balance, communication, serialization, transfer; /* 0..1 */
     double elapsed, useful, most_useful;                              /* ns */
@@ -162,6 +169,7 @@ struct hb_rank_study {
     uint32_t num_late;     /* of which `late` has the first ones */
     HB_VEC(hb_wait_state) waits;
     HB_VEC(hb_collective_class) classes;
+    hb_study_kinds kinds; /* of waits.c */
     HB_VEC(hb_pair_wait) pairs;
     HB_VEC(hb_late_rank) late;
     HB_VEC(hb_rank_shift) shifts;

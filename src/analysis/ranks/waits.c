@@ -138,20 +138,29 @@ static hb_str shown_group(const hb_meeting *m)
     return hb_communicator_name(m->group, m->description);
 }
 
-static bool same(hb_str a, hb_str b)
+/* A number for both. */
+static uint32_t words_of(hb_rank_study *s, hb_str operation, hb_str group)
 {
-    return a.len == b.len && memcmp(a.s, b.s, a.len) == 0;
+    uint32_t a = hb_names_add(&s->results, &s->kinds.words, operation);
+    uint32_t b = hb_names_add(&s->results, &s->kinds.words, group);
+    return hb_pair_number(&s->results, &s->kinds.pairs, a, b);
+}
+
+/* Of what size_class() returns; below 64. */
+static uint32_t class_number(int64_t bytes)
+{
+    return bytes <= 0 ? (uint32_t)(bytes + 1) : 2 + (uint32_t)__builtin_ctzll((uint64_t)bytes);
 }
 
 static hb_wait_state *wait_state(hb_rank_study *s, hb_wait_kind kind, hb_str operation,
                                  hb_str group, int64_t bytes)
 {
-    for (uint32_t i = 0; i < s->waits.count; i++) {
-        hb_wait_state *w = &s->waits.items[i];
-        if (w->kind == kind && w->bytes == bytes && same(w->operation, operation) &&
-            same(w->group, group))
-            return w;
-    }
+    bool added;
+    uint32_t rest = (uint32_t)kind << 6 | class_number(bytes);
+    uint64_t key = (uint64_t)words_of(s, operation, group) << 32 | rest;
+    hb_dict_entry *e = hb_dict_add(&s->results, &s->kinds.waits, key, &added);
+    if (!added) return &s->waits.items[e->value];
+    e->value = s->waits.count;
     hb_wait_state *w = HB_PUSH(&s->results, &s->waits);
     *w = (hb_wait_state){.kind = kind,
                          .operation = operation,
@@ -164,14 +173,15 @@ static hb_wait_state *wait_state(hb_rank_study *s, hb_wait_kind kind, hb_str ope
 
 static hb_collective_class *class_of(hb_rank_study *s, const hb_meeting *m)
 {
+    bool added;
     int64_t bytes = size_class(m->bytes);
     hb_str group = shown_group(m);
-    for (uint32_t i = 0; i < s->classes.count; i++) {
-        hb_collective_class *c = &s->classes.items[i];
-        if (c->bytes == bytes && c->size == m->count && same(c->operation, m->operation) &&
-            same(c->group, group))
-            return c;
-    }
+    uint32_t words = words_of(s, m->operation, group);
+    uint32_t ranks = hb_pair_number(&s->results, &s->kinds.ranks, words, m->count);
+    uint64_t key = (uint64_t)ranks << 32 | class_number(bytes);
+    hb_dict_entry *e = hb_dict_add(&s->results, &s->kinds.classes, key, &added);
+    if (!added) return &s->classes.items[e->value];
+    e->value = s->classes.count;
     hb_collective_class *c = HB_PUSH(&s->results, &s->classes);
     *c = (hb_collective_class){
         .operation = m->operation, .group = group, .size = m->count, .bytes = bytes};
@@ -367,6 +377,7 @@ static bool is_within_bound(hb_rank_study *s)
     }
     bool within = any && skew_of_all(s) < bound;
     s->classes.count = 0;
+    s->kinds.classes = (hb_dict){0};
     return within;
 }
 
