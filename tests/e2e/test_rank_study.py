@@ -195,6 +195,15 @@ def test_who_waits_for_messages(tmp_path):
     assert study(tmp_path / "early")["late_senders"] == []
 
 
+@pytest.mark.parametrize("left_out", ["sender", "receiver"])
+def test_messages_of_a_rank_that_is_missing(tmp_path, left_out):
+    made_ranks.write_messages(tmp_path)
+    (tmp_path / f"node_{int(left_out == 'receiver')}.1.pt.trace.json").unlink()
+    found = study(tmp_path)
+    assert (found["messages"], found["unmatched_messages"]) == (0, 6)
+    assert "6 messages have no other end in these traces" in ranks(tmp_path).stdout
+
+
 def test_many_communicators(tmp_path):
     """As jobs of ten thousand ranks have them: kinds that are compared one by one would take half a minute."""
     made_ranks.write_pairs(tmp_path, 64, 2500, steps=2)

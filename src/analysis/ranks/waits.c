@@ -409,6 +409,7 @@ static uint64_t channel_key(uint32_t group, int64_t from, int64_t to, int64_t ta
 typedef struct channel_end {
     const hb_study_cycle *cycle;
     const hb_rank_channel *channel;
+    bool met; /* the other end is there */
 } channel_end;
 
 typedef struct matching {
@@ -471,7 +472,8 @@ static void match_channel(matching *m, const channel_end *to)
     uint32_t group = hb_names_add(&m->s->results, &m->groups, c->group);
     hb_dict_entry *e =
         hb_dict_get(&m->senders, channel_key(group, c->peer, d->rank, c->tag, to->cycle->cycle));
-    const channel_end *from = e ? &m->ends.items[e->value] : NULL;
+    channel_end *from = e ? &m->ends.items[e->value] : NULL;
+    if (from) from->met = true;
     if (from && m->s->by_durations && node_of(m, from) != node_of(m, to)) return;
     /* Of unequal numbers nobody knows which ones belong together. */
     if (!from || from->channel->count != c->count) {
@@ -493,14 +495,14 @@ static void each_channel(matching *m, bool sends)
             const hb_rank_channel *c = &cycle->digest.channels[k];
             if (c->sends != sends) continue;
             if (!sends) {
-                match_channel(m, &(channel_end){cycle, c});
+                match_channel(m, &(channel_end){cycle, c, true});
                 continue;
             }
             uint32_t group = hb_names_add(&s->results, &m->groups, c->group);
             hb_dict_set(&s->results, &m->senders,
                         channel_key(group, cycle->digest.rank, c->peer, c->tag, cycle->cycle),
                         m->ends.count);
-            *HB_PUSH(&s->results, &m->ends) = (channel_end){cycle, c};
+            *HB_PUSH(&s->results, &m->ends) = (channel_end){cycle, c, false};
         }
     }
 }
@@ -518,6 +520,8 @@ void hb_study_messages(hb_rank_study *s)
         s->unmatched += s->cycles.items[i].digest.unmatched;
     each_channel(&m, true);
     each_channel(&m, false);
+    for (uint32_t i = 0; i < m.ends.count; i++)
+        if (!m.ends.items[i].met) s->unmatched += m.ends.items[i].channel->count;
     hb_sort(&s->results, s->pairs.items, s->pairs.count, sizeof *s->pairs.items, dearer_pair, NULL);
     hb_sort(&s->results, s->waits.items, s->waits.count, sizeof *s->waits.items, dearer, NULL);
 }
