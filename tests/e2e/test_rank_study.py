@@ -195,6 +195,25 @@ def test_who_waits_for_messages(tmp_path):
     assert study(tmp_path / "early")["late_senders"] == []
 
 
+def test_long_names_are_cut_between_characters(tmp_path):
+    made_ranks.write(tmp_path / "job", 4, late=1)
+    for path in list((tmp_path / "job").iterdir()):
+        path.write_text(path.read_text().replace('"work"', json.dumps("w" + "\u2603" * 40, ensure_ascii=False)))
+        path.rename(path.with_name(path.name.replace("node", "n\u00f6de" * 15)))
+    for form in [[], ["--markdown"], ["--hang"]]:
+        done = subprocess.run([HIPBOARD, "ranks", *form, tmp_path / "job"], capture_output=True, check=True)
+        assert "\ufffd" not in done.stdout.decode()
+    lines = ranks(tmp_path / "job").stdout.splitlines()
+    assert any(line.startswith("    why: compute; w" + "\u2603" * 19 + " takes ") for line in lines)
+
+
+def test_names_that_are_no_text(tmp_path):
+    made_ranks.write(tmp_path, 4, late=1)
+    for path in tmp_path.iterdir():
+        path.write_bytes(path.read_bytes().replace(b'"work"', b'"w\xff"'))
+    assert "why: compute; w\ufffd" in ranks(tmp_path).stdout
+
+
 @pytest.mark.parametrize("left_out", ["sender", "receiver"])
 def test_messages_of_a_rank_that_is_missing(tmp_path, left_out):
     made_ranks.write_messages(tmp_path)

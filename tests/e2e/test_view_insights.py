@@ -142,6 +142,15 @@ def test_findings_with_their_evidence():
     assert "because the next launch came late" in " ".join(text.split())
 
 
+def test_long_names_are_cut_between_characters(tmp_path):
+    path = tmp_path / "gemm.json"
+    path.write_text(json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": "gemm_" + "\u2603" * 40, "pid": 0, "tid": 7, "ts": 1, "dur": 99,
+         "args": {"device": 0, "stream": 7, "correlation": 1}}]}))
+    [finding] = [row for row in view("overview", path)["Findings"] if row["Finding"] == "no-matrix-cores"]
+    assert finding["Evidence"].endswith("gemm_" + "\u2603" * 18 + "...")
+
+
 def distributed_trace(path, forward, collective, peak):
     """Two GPUs that compute in one step, a model's forward, a collective, and memory."""
     def event(name, category, ts, dur, **args):

@@ -136,6 +136,17 @@ static void utf8_follows_the_standard(void **state)
     assert_int_equal(utf8("\xe2\x82x", 3), 0);
 }
 
+static void utf8_is_cut_between_characters(void **state)
+{
+    (void)state;
+    const char text[] = "a\xe2\x98\x83z\xf0\x9f\x98\x80";
+    const size_t cuts[] = {0, 1, 1, 1, 4, 5, 5, 5, 5, 9, 9};
+    for (size_t most = 0; most < sizeof cuts / sizeof *cuts; most++)
+        assert_int_equal(hb_utf8_cut(text, 9, most), cuts[most]);
+    assert_int_equal(hb_utf8_cut("\x80\x80\x80\x80\x80\x80\x80", 7, 6), 6); /* none */
+    assert_int_equal(hb_utf8_cut("", 0, 3), 0);
+}
+
 /* The figures are numpy's: mean(), std(), quantile(). */
 static void statistics_are_numpys(void **state)
 {
@@ -385,6 +396,7 @@ int main(void)
         cmocka_unit_test(json_strings_escape_wherever_a_byte_stands),
         cmocka_unit_test(json_of_others_becomes_one_line),
         cmocka_unit_test(utf8_follows_the_standard),
+        cmocka_unit_test(utf8_is_cut_between_characters),
         cmocka_unit_test(statistics_are_numpys),
         cmocka_unit_test(sizes_have_units),
         cmocka_unit_test(paths_become_absolute),

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/c_locale.h"
-#include "base/utf8.h"
 #include "compare/compare_text.h"
 #include "logdir/open_options.h"
 
@@ -174,19 +173,6 @@ static hb_result take_report(const hb_compare_report *from, hb_compare_report *t
     return HB_OK;
 }
 
-/* Names of traces may be anything; JSON has escapes for that. */
-static bool mend_text(hb_buf *buf)
-{
-    hb_buf mended;
-    if (!buf->size || hb_utf8_valid_prefix(buf->data, buf->size) == buf->size) return true;
-    hb_buf_init(&mended, SIZE_MAX / 2);
-    char *to = hb_buf_reserve(&mended, 3 * buf->size + 1);
-    if (to) mended.size = hb_utf8_replace(to, buf->data, buf->size);
-    hb_buf_free(buf);
-    *buf = mended;
-    return to != NULL;
-}
-
 static hb_result write_report(hb_comparison *c, hb_arena *arena, const hb_compare_report *r,
                               hb_buf *buf)
 {
@@ -195,7 +181,7 @@ static hb_result write_report(hb_comparison *c, hb_arena *arena, const hb_compar
         hb_report_json(c, arena, r, buf);
     else
         hb_report_print(c, arena, r, buf);
-    return mend_text(buf) ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
+    return hb_buf_mend_utf8(buf) ? HB_OK : hb_fail(HB_ERROR_NO_MEMORY, "out of memory");
 }
 
 hb_result hb_comparison_text(hb_comparison *c, const hb_compare_report *report, char **text,

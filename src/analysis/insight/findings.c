@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "insight/insight.h"
 #include "rules/advice.h"
 #include "rules/call_class.h"
@@ -52,7 +53,8 @@ static hb_advice *add(hb_insight *in, hb_advice_id id, double weight, const char
 }
 
 /* A kernel's name is cut: it shall be recognised, not read. */
-#define NAME_ARGS(str) (int)HB_MIN((str).len, 60u), (str).s, (str).len > 60 ? "..." : ""
+#define NAME_ARGS(str) \
+    (int)hb_utf8_cut((str).s, (str).len, 60), (str).s, (str).len > 60 ? "..." : ""
 
 static double percent(double part, double whole)
 {

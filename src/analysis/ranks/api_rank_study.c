@@ -431,6 +431,7 @@ hb_result hb_rank_study_report(hb_rank_study *s, hb_ranks_form form, char **text
             hb_study_write_text(s, form == HB_RANKS_MARKDOWN, &out);
     }
     if (result == HB_OK) result = hb_arena_outcome(&s->results);
+    if (result == HB_OK && !hb_buf_mend_utf8(&out)) result = hb_no_memory();
     hb_leave_c_locale(before);
     return hb_buf_hand_out(&out, result, text, size);
 }

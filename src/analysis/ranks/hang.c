@@ -103,8 +103,8 @@ static void put_other(const hb_rank_study *s, const hb_stand *x, hb_buf *out)
         const hb_study_rank *r = &s->ranks[x->otherwise.items[k]];
         hb_str name = x->other.items[k];
         hb_buf_printf(out, "    but rank %lld on %.*s is in %.*s under that number\n",
-                      (long long)r->rank, (int)HB_MIN(r->host.len, 60u), r->host.s,
-                      (int)HB_MIN(name.len, 60u), name.s);
+                      (long long)r->rank, hb_study_cut(r->host, 60), r->host.s,
+                      hb_study_cut(name, 60), name.s);
     }
     if (x->otherwise.count > MOST)
         hb_buf_printf(out, "    and %u more ranks\n", x->otherwise.count - MOST);
@@ -117,13 +117,13 @@ static void put_late(hb_rank_study *s, const hb_stand *x, hb_buf *out)
         const hb_study_rank *r = &s->ranks[x->behind.items[k]];
         const hb_rank_digest *d = last_of(s, r);
         hb_buf_printf(out, "    rank %lld on %.*s has come to number %lld", (long long)r->rank,
-                      (int)HB_MIN(r->host.len, 60u), r->host.s, (long long)x->reached.items[k]);
+                      hb_study_cut(r->host, 60), r->host.s, (long long)x->reached.items[k]);
         if (!d->num_inside) {
             hb_buf_str(out, ", and is in no call that is recorded\n");
             continue;
         }
         const hb_rank_inside *in = &d->inside[d->num_inside - 1];
-        hb_buf_printf(out, ", and has been in %.*s for %.3f s\n", (int)HB_MIN(in->name.len, 60u),
+        hb_buf_printf(out, ", and has been in %.*s for %.3f s\n", hb_study_cut(in->name, 60),
                       in->name.s, (double)HB_MAX(0, d->end - in->start) / 1e9);
     }
     if (x->behind.count > MOST)
@@ -145,7 +145,7 @@ void hb_study_write_hang(hb_rank_study *s, hb_buf *out)
         hb_str name = hb_communicator_name(x->group, x->description);
         hb_buf_printf(out, "%.*s number %lld of %.*s: %u of %u ranks are in it",
                       (int)x->operation.len, x->operation.s, (long long)x->sequence,
-                      (int)HB_MIN(name.len, 60u), name.s, x->inside, x->known);
+                      hb_study_cut(name, 60), name.s, x->inside, x->known);
         hb_buf_str(out, x->behind.count ? ", and wait for these:\n" : "\n");
         put_late(s, x, out);
         put_other(s, x, out);

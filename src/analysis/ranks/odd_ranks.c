@@ -355,7 +355,7 @@ static void check_group(hb_rank_study *s, group_ways *g)
     hb_study_note(s,
                   "%u rank%s took part in another number of collectives of %.*s than most, as rank "
                   "%lld in %lld of %lld%s",
-                  odd, hb_plural(odd), (int)HB_MIN(name.len, 60u), name.s, (long long)example->rank,
+                  odd, hb_plural(odd), hb_study_cut(name, 60), name.s, (long long)example->rank,
                   (long long)examples, (long long)most,
                   holes ? ": without numbers (Seq) not to be matched, left out" : "");
 }
@@ -372,10 +372,10 @@ void hb_study_tell_mismatches(hb_rank_study *s)
         hb_study_note(s,
                       "ranks call different collectives: number %lld of %.*s is %.*s of rank %lld "
                       "(%u rank%s), %.*s of rank %lld (%u)%s",
-                      (long long)x->sequence, (int)HB_MIN(name.len, 30u), name.s,
-                      (int)HB_MIN(x->operation.len, 30u), x->operation.s,
+                      (long long)x->sequence, hb_study_cut(name, 30), name.s,
+                      hb_study_cut(x->operation, 30), x->operation.s,
                       (long long)s->ranks[x->rank].rank, x->ranks, hb_plural(x->ranks),
-                      (int)HB_MIN(x->other.len, 30u), x->other.s,
+                      hb_study_cut(x->other, 30), x->other.s,
                       (long long)s->ranks[x->other_rank].rank, x->other_ranks, more);
     }
 }

@@ -63,12 +63,17 @@ static const char *percent(writer *w, double part)
     return text(w, "%.1f %%", 100 * part);
 }
 
+static int cut(const char *s, size_t most)
+{
+    return (int)hb_utf8_cut(s, strlen(s), most);
+}
+
 /* Of a name of whatever length. */
 static const char *name(writer *w, hb_str s)
 {
     enum { MOST = 48 };
     if (s.len <= MOST) return text(w, "%.*s", (int)s.len, s.s);
-    return text(w, "%.*s...", MOST - 3, s.s);
+    return text(w, "%.*s...", hb_study_cut(s, MOST - 3), s.s);
 }
 
 static const char *bytes(writer *w, int64_t n)
@@ -183,7 +188,7 @@ static void print_notes(writer *w)
     enum { MOST = 4 };
     hb_rank_study *s = w->s;
     for (uint32_t i = 0; i < s->notes.count && i < MOST; i++)
-        line(w, text(w, "Note: %.160s", s->notes.items[i]));
+        line(w, text(w, "Note: %.*s", cut(s->notes.items[i], 160), s->notes.items[i]));
     if (s->notes.count > MOST) line(w, text(w, "Note: %u more", s->notes.count - MOST));
 }
 
@@ -218,9 +223,9 @@ static const char *why(writer *w, const hb_late_rank *late)
 {
     if (!late->operator_name || late->because == HB_LATE_INCONCLUSIVE)
         return text(w, "why: %s", hb_late_because_word(late->because));
-    return text(w, "why: %s; %.60s takes %s longer than of the median rank, in a step",
-                hb_late_because_word(late->because), late->operator_name,
-                quantity(w, late->operator_us, HB_UNIT_US));
+    return text(w, "why: %s; %.*s takes %s longer than of the median rank, in a step",
+                hb_late_because_word(late->because), cut(late->operator_name, 60),
+                late->operator_name, quantity(w, late->operator_us, HB_UNIT_US));
 }
 
 static void print_late(writer *w)
@@ -236,11 +241,11 @@ static void print_late(writer *w)
         const hb_late_rank *late = &s->late.items[i];
         line(w,
              text(w,
-                  "rank %lld on %.60s: the last one at %llu of %llu collectives; others waited %s "
+                  "rank %lld on %.*s: the last one at %llu of %llu collectives; others waited %s "
                   "for it, %s of all waiting",
-                  (long long)late->rank, late->host, (unsigned long long)late->times_last,
-                  (unsigned long long)late->collectives, quantity(w, late->caused_us, HB_UNIT_US),
-                  percent(w, late->share)));
+                  (long long)late->rank, cut(late->host, 60), late->host,
+                  (unsigned long long)late->times_last, (unsigned long long)late->collectives,
+                  quantity(w, late->caused_us, HB_UNIT_US), percent(w, late->share)));
         line(w, text(w, "    %s; without that a step takes %s less", why(w, late),
                      quantity(w, late->gain_us, HB_UNIT_US)));
     }

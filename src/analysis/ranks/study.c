@@ -22,6 +22,7 @@ void hb_study_note(hb_rank_study *s, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (n >= (int)sizeof text) text[hb_utf8_cut(text, sizeof text - 1, sizeof text - 2)] = 0;
     for (uint32_t i = 0; i < s->notes.count; i++) /* of a study that is run again */
         if (strcmp(s->notes.items[i], text) == 0) return;
     size_t size = (size_t)HB_MIN(n, (int)sizeof text - 1) + 1;

@@ -8,6 +8,7 @@
 #include <hipboard/ranks.h>
 
 #include "base/names.h"
+#include "base/utf8.h"
 #include "ranks/rank_file.h"
 
 enum {
@@ -178,6 +179,12 @@ struct hb_rank_study {
     hb_change_point change;
     char limit_text[200];
 };
+
+/** Of a name of whatever length: bytes for "%.*s". */
+static inline int hb_study_cut(hb_str name, size_t most)
+{
+    return (int)hb_utf8_cut(name.s, name.len, most);
+}
 
 HB_PRINTF(2, 3) void hb_study_note(hb_rank_study *study, const char *format, ...);
 

@@ -132,4 +132,8 @@ hb_result hb_buf_hand_out(hb_buf *buf, hb_result result, char **text, size_t *si
  * U+FFFD, control characters are escaped. */
 void hb_buf_json_string(hb_buf *buf, const char *text, size_t size);
 
+/** U+FFFD for each byte in it that is no UTF-8: names of traces may be anything, and only JSON has
+ * escapes for that. False: no memory. */
+bool hb_buf_mend_utf8(hb_buf *buf);
+
 #endif

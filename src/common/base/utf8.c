@@ -29,6 +29,15 @@ size_t hb_utf8_valid_prefix(const char *text, size_t size)
     return i;
 }
 
+size_t hb_utf8_cut(const char *text, size_t size, size_t most)
+{
+    enum { LONGEST = 4 };
+    if (size <= most) return size;
+    for (size_t n = most; n > 0 && most - n < LONGEST; n--)
+        if (((unsigned char)text[n] & 0xc0) != 0x80) return n;
+    return most; /* no UTF-8 */
+}
+
 size_t hb_utf8_replace(char *to, const char *text, size_t size)
 {
     const char *begin = to;
@@ -44,6 +53,18 @@ size_t hb_utf8_replace(char *to, const char *text, size_t size)
     }
     *to = '\0';
     return (size_t)(to - begin);
+}
+
+bool hb_buf_mend_utf8(hb_buf *buf)
+{
+    hb_buf mended;
+    if (!buf->size || hb_utf8_valid_prefix(buf->data, buf->size) == buf->size) return true;
+    hb_buf_init(&mended, SIZE_MAX / 2);
+    char *to = hb_buf_reserve(&mended, 3 * buf->size + 1);
+    if (to) mended.size = hb_utf8_replace(to, buf->data, buf->size);
+    hb_buf_free(buf);
+    *buf = mended;
+    return to != NULL;
 }
 
 static void json_escape(hb_buf *buf, unsigned char c)

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "rules/name_class.h"
 
 #define FEW_MATRIX 0.1 /* of the matrix products' time */
@@ -55,7 +56,8 @@ static hb_rule_finding finding_of(hb_advice_id id)
 #define EVIDENCE(finding, ...) snprintf((finding)->evidence, sizeof(finding)->evidence, __VA_ARGS__)
 
 /* A kernel's name is cut: it shall be recognised, not read. */
-#define NAME_ARGS(str) (int)HB_MIN((str).len, 60u), (str).s, (str).len > 60 ? "..." : ""
+#define NAME_ARGS(str) \
+    (int)hb_utf8_cut((str).s, (str).len, 60), (str).s, (str).len > 60 ? "..." : ""
 
 static double percent(double part, double whole)
 {
