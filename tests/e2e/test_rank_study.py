@@ -207,6 +207,18 @@ def test_long_names_are_cut_between_characters(tmp_path):
     assert any(line.startswith("    why: compute; w" + "\u2603" * 19 + " takes ") for line in lines)
 
 
+def test_names_are_read_as_json_writes_them(tmp_path):
+    made_ranks.write(tmp_path, 4, late=1)
+    for path in tmp_path.iterdir():
+        told = ',"Collective name":"all\\u0072educe","Process Group Name":"\\u0031","Process Group Description":"a\\"b"'
+        text = path.read_text().replace('"work"', '"a\\"b \\u2603 \\\\ c"').replace(made_ranks.INPUTS, told)
+        path.write_text(text.replace('{"schemaVersion":1', '{"schemaVersion":1,"host_name":"\\u006eode"'))
+    found = study(tmp_path)
+    [late], [collective] = found["late"], found["collectives"]
+    assert (late["operator_name"], late["node"]) == ('a"b \u2603 \\ c', "node")
+    assert (collective["collective"], collective["communicator"]) == ("allreduce", 'a"b')
+
+
 def test_names_that_are_no_text(tmp_path):
     made_ranks.write(tmp_path, 4, late=1)
     for path in tmp_path.iterdir():

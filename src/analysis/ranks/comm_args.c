@@ -35,21 +35,30 @@ static hb_str str_of(const hb_value *v)
 
 typedef struct seen_args {
     hb_rank_comm *comm;
+    hb_buf *texts;
     hb_str dtype;
     bool any;
 } seen_args;
+
+static hb_str text_of(seen_args *s, const hb_value *v)
+{
+    size_t before = s->texts->size;
+    if (v->type != HB_JSON_STRING || !v->escaped) return str_of(v);
+    hb_value_decode(v, s->texts);
+    return (hb_str){s->texts->data + before, (uint32_t)(s->texts->size - before)};
+}
 
 static bool take_arg(void *context, const hb_value *key, const hb_value *value)
 {
     seen_args *s = context;
     hb_rank_comm *c = s->comm;
     if (hb_value_is(key, "Collective name")) {
-        c->operation = str_of(value);
+        c->operation = text_of(s, value);
         s->any = true;
     } else if (hb_value_is(key, "Process Group Name")) {
-        c->group = str_of(value);
+        c->group = text_of(s, value);
     } else if (hb_value_is(key, "Process Group Description")) {
-        c->description = str_of(value);
+        c->description = text_of(s, value);
     } else if (hb_value_is(key, "Process Group Ranks")) {
         c->members = str_of(value);
     } else if (hb_value_is(key, "dtype")) {
@@ -76,10 +85,12 @@ static bool take_arg(void *context, const hb_value *key, const hb_value *value)
     return true;
 }
 
-bool hb_comm_of_args(hb_str args, hb_rank_comm *comm)
+bool hb_comm_of_args(hb_str args, hb_buf *texts, hb_rank_comm *comm)
 {
-    seen_args seen = {.comm = comm, .dtype = HB_STR("Byte")};
+    seen_args seen = {.comm = comm, .texts = texts, .dtype = HB_STR("Byte")};
     *comm = unknown;
+    texts->size = 0;
+    if (!hb_buf_reserve(texts, args.len)) return false; /* so that texts stay where they are */
     hb_json_each_member(args, take_arg, &seen);
     int64_t elements = HB_MAX(comm->in, comm->out);
     if (comm->bytes < 0 && elements >= 0 && elements < INT64_MAX / 8)
@@ -147,9 +158,9 @@ static hb_str word_of_kernel(hb_str name)
     return (hb_str){at, (uint32_t)(stop - at)};
 }
 
-void hb_comm_of_kernel(hb_str name, hb_str args, hb_rank_comm *comm)
+void hb_comm_of_kernel(hb_str name, hb_str args, hb_buf *texts, hb_rank_comm *comm)
 {
-    if (hb_comm_of_args(args, comm)) return;
+    if (hb_comm_of_args(args, texts, comm)) return;
     hb_str word = word_of_kernel(name);
     const hb_collective_name *known = hb_collective_of(word);
     comm->operation = known ? (hb_str){known->torch, (uint32_t)strlen(known->torch)} : word;

@@ -16,13 +16,14 @@ static inline int64_t hb_int_of(const hb_value *v, int64_t otherwise)
     return hb_value_int(v, &n) ? n : otherwise;
 }
 
-/** False: the args have no keys of a communication. */
-bool hb_comm_of_args(hb_str args, hb_rank_comm *comm);
+/** False: the args have no keys of a communication. Texts with escapes are resolved into `texts`,
+ * to which those of `comm` then point. */
+bool hb_comm_of_args(hb_str args, hb_buf *texts, hb_rank_comm *comm);
 
 /** Of a scope that is named as a collective, "gloo:all_reduce", and has inputs. */
 bool hb_comm_of_annotation(hb_str name, hb_str args, hb_rank_comm *comm);
 
 /** Of a device's kernel that communicates. */
-void hb_comm_of_kernel(hb_str name, hb_str args, hb_rank_comm *comm);
+void hb_comm_of_kernel(hb_str name, hb_str args, hb_buf *texts, hb_rank_comm *comm);
 
 #endif

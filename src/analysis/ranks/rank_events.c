@@ -24,6 +24,7 @@ typedef struct reading {
     size_t last_size;
     uint32_t last_number;
     int64_t pid;
+    hb_buf name, texts; /* of the event, where they have escapes */
     bool failed;
 } reading;
 
@@ -31,6 +32,16 @@ static hb_str str_of(const hb_raw_event *raw, hb_slot slot)
 {
     hb_value v = hb_raw_get(raw, slot);
     return (hb_str){v.s, (uint32_t)v.size};
+}
+
+/* Digests of recorders have the names themselves, and those of one job are compared. */
+static hb_str name_of(reading *r, const hb_raw_event *raw)
+{
+    hb_value v = hb_raw_get(raw, HB_SLOT_NAME);
+    if (v.type != HB_JSON_STRING || !v.escaped) return (hb_str){v.s, (uint32_t)v.size};
+    r->name.size = 0;
+    hb_value_decode(&v, &r->name);
+    return (hb_str){hb_buf_text(&r->name), (uint32_t)r->name.size};
 }
 
 static uint32_t track_of(reading *r, const hb_raw_event *raw)
@@ -85,13 +96,13 @@ static bool meets(const hb_rank_comm *comm)
     return !known || known->waits != HB_COLLECTIVE_WAITS_GROUP || comm->sequence > 0;
 }
 
-static void take_host(hb_rank_event *e, hb_kind kind, hb_str args, hb_rank_comm *comm)
+static void take_host(reading *r, hb_rank_event *e, hb_kind kind, hb_str args, hb_rank_comm *comm)
 {
     unsigned bits = hb_scope_class_of(e->name);
     e->role = kind == HB_KIND_OPERATOR ? HB_ROLE_CPU : HB_ROLE_OTHER;
     if (bits & HB_NAME_LOADER) e->role = HB_ROLE_LOADER;
     if (hb_str_begins(e->name, "MPI_")) take_mpi(e);
-    if (has_keys(args) && hb_comm_of_args(args, comm)) {
+    if (has_keys(args) && hb_comm_of_args(args, &r->texts, comm)) {
         bool starts_kernel = hb_collective_starts_kernel(e->name);
         e->role = HB_ROLE_COMMUNICATION;
         e->witness = starts_kernel ? HB_RANK_ENQUEUE : HB_RANK_CALL;
@@ -121,7 +132,7 @@ static void take_kernel(reading *r, hb_rank_event *e, hb_str args, hb_rank_comm 
 {
     e->role = HB_ROLE_KERNEL;
     if (!communicates(r, e->name)) return;
-    hb_comm_of_kernel(e->name, args, comm);
+    hb_comm_of_kernel(e->name, args, &r->texts, comm);
     e->role = HB_ROLE_COMMUNICATION;
     e->witness = HB_RANK_KERNEL;
     if (meets(comm)) e->comm = comm;
@@ -140,11 +151,11 @@ static bool classify(reading *r, hb_rank_event *e, hb_str category, hb_str args,
             e->role = HB_ROLE_TOTAL;
             return true;
         }
-        take_host(e, kind, args, comm);
+        take_host(r, e, kind, args, comm);
         return true;
     case HB_KIND_OTHER: /* a call that an annotation stands around */
         if (!hb_str_is(category, "comm")) return false;
-        take_host(e, HB_KIND_OPERATOR, args, comm);
+        take_host(r, e, HB_KIND_OPERATOR, args, comm);
         return true;
     case HB_KIND_RUNTIME:
     case HB_KIND_CALL: e->role = HB_ROLE_RUNTIME; return true;
@@ -164,7 +175,7 @@ static void take_pid(reading *r, const hb_raw_event *raw)
 static void take_span(reading *r, const hb_raw_event *raw)
 {
     hb_rank_comm comm;
-    hb_rank_event e = {.name = str_of(raw, HB_SLOT_NAME)};
+    hb_rank_event e = {.name = name_of(r, raw)};
     if (!time_of(raw, HB_SLOT_TS, &e.start) || !time_of(raw, HB_SLOT_DUR, &e.end)) return;
     e.end += e.start;
     if (!classify(r, &e, str_of(raw, HB_SLOT_CAT), str_of(raw, HB_SLOT_ARGS), &comm)) return;
@@ -195,6 +206,7 @@ static bool take_event(void *context, const hb_raw_event *raw, hb_str text, bool
     if (ph.len != 1) return true;
     if (*ph.s == 'X') take_span(r, raw);
     if (*ph.s == 's' || *ph.s == 'f') take_arrow(r, raw, *ph.s == 's');
+    r->failed |= r->name.failed || r->texts.failed;
     return !r->failed;
 }
 
@@ -206,7 +218,13 @@ static char *member_text(const hb_trace *trace, const char *key, const char *inn
     hb_value v = inner      ? hb_json_member(json, inner)
                  : json.len ? hb_json_value(json)
                             : (hb_value){0};
-    return v.type == HB_JSON_STRING ? strndup(v.s, v.size) : NULL;
+    hb_buf text;
+    if (v.type != HB_JSON_STRING) return NULL;
+    hb_buf_init(&text, SIZE_MAX / 2);
+    hb_value_decode(&v, &text);
+    char *copy = strndup(hb_buf_text(&text), text.size);
+    hb_buf_free(&text);
+    return copy;
 }
 
 static int64_t member_int(const hb_trace *trace, const char *key, const char *inner, int64_t other)
@@ -316,10 +334,14 @@ hb_result hb_rank_digest_of_file(const char *path, const char *worker,
                            ? HB_OK
                            : hb_no_memory();
     *cut = false;
+    hb_buf_init(&r.name, SIZE_MAX / 2);
+    hb_buf_init(&r.texts, SIZE_MAX / 2);
     if (result == HB_OK) result = read_events(&r, worker, digest, cut);
     hb_texts_free(&r.tracks);
     hb_texts_free(&r.kernels[0]);
     hb_texts_free(&r.kernels[1]);
+    hb_buf_free(&r.name);
+    hb_buf_free(&r.texts);
     hb_rank_maker_free(r.maker);
     return result;
 }
