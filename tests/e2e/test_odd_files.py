@@ -259,3 +259,17 @@ def test_little_that_becomes_much_is_told_and_takes_no_more_than_there_is(name, 
         assert done.returncode == 0 or done.stderr or "lost" in done.stdout
         left = [p.name for p in tmp_path.rglob("*") if p.is_file() and p != path]
         assert left == [] or done.returncode == 0
+
+
+@pytest.mark.parametrize("words", [["view", "--view", "operator"], ["table"]])
+def test_json_is_utf_8_whatever_a_name_is(words, tmp_path):
+    """Python writes the bytes of odd file names as lone surrogates, by escapes; others write them as they are."""
+    path = tmp_path / "odd.json"
+    names = [b"a\\udcffb", b"a\xed\xb3\xbfb", b"a\xe0\x80\x80b", b"a\xf0\x80\x80\x80b", b"a\xf4\x90\x80\x80b"]
+    path.write_bytes(b'{"traceEvents": [%s]}' % b",".join(
+        b'{"ph": "X", "cat": "cpu_op", "name": "%s", "pid": 1, "tid": 1, "ts": %d, "dur": 5}' % (name, 9 * i)
+        for i, name in enumerate(names)))
+    done = subprocess.run([HIPBOARD, words[0], "--json", *words[1:], path], capture_output=True, timeout=600)
+    rows = json.loads(done.stdout.decode())[{"view": "Operators", "table": "groups"}[words[0]]]
+    assert rows and {row.get("Operator", row.get("key")).strip("ab") for row in rows} <= {
+        "\ufffd" * n for n in range(1, 5)}

@@ -24,12 +24,19 @@ static size_t sequence_length(unsigned char first)
     return first >= 0xf0 && first < 0xf5 ? 4 : 0;
 }
 
+/* Of a form that is longer than need be, a surrogate, or beyond U+10FFFF: no character's. */
+static bool is_wrong_second(unsigned char first, unsigned char second)
+{
+    return (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+           (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+}
+
 static glyph next_glyph(const char *text)
 {
     static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
     const unsigned char *p = (const unsigned char *)text;
     size_t n = sequence_length(*p);
-    if (n == 0) return (glyph){1, 1, false};
+    if (n == 0 || is_wrong_second(p[0], p[1])) return (glyph){1, 1, false};
     wchar_t c = *p & masks[n];
     for (size_t i = 1; i < n; i++) {
         if ((p[i] & 0xc0) != 0x80) return (glyph){1, 1, false};
