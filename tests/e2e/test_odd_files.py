@@ -273,3 +273,19 @@ def test_json_is_utf_8_whatever_a_name_is(words, tmp_path):
     rows = json.loads(done.stdout.decode())[{"view": "Operators", "table": "groups"}[words[0]]]
     assert rows and {row.get("Operator", row.get("key")).strip("ab") for row in rows} <= {
         "\ufffd" * n for n in range(1, 5)}
+
+
+def test_sizes_beyond_64_bits_are_none(tmp_path):
+    """Two such are more than a double holds, and JSON has no words for that."""
+    path = tmp_path / "odd.json"
+    memory = [{"ph": "i", "name": "[memory]", "pid": 1, "tid": 1, "ts": 12 + i, "args": {
+        "Device Type": device, "Device Id": device - 1, "Addr": 64 * i, "Bytes": size, "Total Allocated": size}}
+              for device in (0, 1) for i, size in enumerate([1.7e308, 1.7e308, -1.7e308, 512])]
+    path.write_text(json.dumps({"profile_memory": 1, "with_flops": 1, "traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": "mine", "pid": 1, "tid": 1, "ts": ts, "dur": 10, "args": {"flops": 1.7e308}}
+        for ts in (10, 30)] + memory}))
+    [group] = json.loads(ask("table", "--json", path).stdout)["groups"]
+    assert (group["cpu_memory_usage"], group["device_memory_usage"], group["flops"]) == (512, 512, None)
+    for device in json.loads(ask("memory", "--json", path).stdout)["devices"]:
+        assert (device["peak_bytes"], device["allocated_bytes"], device["end_bytes"]) == (512, 512, 512)
+    assert json.loads(ask("memory", "--timeline", "-", path).stdout)[1][-1][-1] == 512

@@ -69,7 +69,9 @@ static void put_stat(const hb_average_stat *s)
            s->self_cpu_bytes);
     printf(", \"device_memory_usage\": %.0f, \"self_device_memory_usage\": %.0f", s->device_bytes,
            s->self_device_bytes);
-    printf(", \"flops\": %.17g}", s->flops);
+    printf(", \"flops\": ");
+    print_json_number(s->flops);
+    putchar('}');
 }
 
 static void put_json(hb_key_averages *averages)

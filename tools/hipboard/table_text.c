@@ -53,10 +53,8 @@ static void print_json_cell(const table *t, size_t c, const cell *v)
     fputs(": ", stdout);
     if (t->columns[c].kind == COLUMN_TEXT)
         print_json_string(v->text);
-    else if (isfinite(v->value))
-        printf("%.17g", v->value);
     else
-        fputs("null", stdout);
+        print_json_number(v->value);
 }
 
 void table_print_json(const table *t, size_t top)

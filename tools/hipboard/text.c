@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,14 @@ void print_json_string(const char *text)
         text += n ? n : 1;
     }
     putchar('"');
+}
+
+void print_json_number(double value)
+{
+    if (isfinite(value))
+        printf("%.17g", value);
+    else
+        fputs("null", stdout);
 }
 
 static void print_code_point(unsigned c, FILE *to)

@@ -30,6 +30,9 @@ char *pack_name(const char *path);
 /** Valid UTF-8 whatever the text is: names come from files. */
 void print_json_string(const char *text);
 
+/** In full precision; null where it is none. */
+void print_json_number(double value);
+
 /** A JSON string, from behind its opening quote on, as a line of text. Returns what follows the
  * closing one. */
 const char *print_json_text(const char *c, FILE *to);

@@ -36,7 +36,7 @@ static void collect(hb_allocations *a)
         const hb_row *row = hb_trace_row(trace, i);
         if (row->kind != HB_KIND_MEMORY || !hb_row_has_start(trace, row)) continue;
         const hb_memory_row *m = hb_trace_memory(trace, row);
-        if (!isfinite(m->bytes) || m->device_type > 2 ||
+        if (!hb_is_byte_count(m->bytes) || m->device_type > 2 ||
             __builtin_add_overflow(base, row->start, &ns))
             continue;
         *HB_PUSH(a->arena, &changes) = (hb_memory_change){
@@ -215,7 +215,7 @@ static void start_totals(hb_allocations *a)
         if (seen[c->device]) continue;
         seen[c->device] = true;
         double change = c->held ? 0 : c->bytes;
-        d->start_bytes = fmax(d->start_bytes, isfinite(said) ? said - change : 0);
+        d->start_bytes = fmax(d->start_bytes, hb_is_byte_count(said) ? said - change : 0);
         d->total = d->peak_bytes = d->start_bytes;
     }
 }

@@ -221,7 +221,7 @@ static double bytes_of(const hb_trace *trace, uint32_t index, bool device)
     const hb_row *row = hb_trace_row(trace, index);
     const hb_memory_row *m = hb_trace_memory(trace, row);
     bool counts = device ? m->device_type == 1 || m->device_type == 2 : m->device_type == 0;
-    return counts && isfinite(m->bytes) ? trunc(m->bytes) : 0;
+    return counts && hb_is_byte_count(m->bytes) ? trunc(m->bytes) : 0;
 }
 
 static void index_memory(builder *b)

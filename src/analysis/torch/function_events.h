@@ -34,6 +34,12 @@ typedef struct hb_fn {
     double cpu_total, self_cpu, device_total, self_device; /* µs */
 } hb_fn;
 
+/** Bytes as torch counts them, in 64 bits: no sum of such is more than a double holds. */
+static inline bool hb_is_byte_count(double bytes)
+{
+    return bytes > -0x1p63 && bytes < 0x1p63;
+}
+
 /** What few traces tell of events. */
 typedef struct hb_fn_extra {
     double cpu_bytes, device_bytes, self_cpu_bytes, self_device_bytes;
