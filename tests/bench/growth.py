@@ -258,6 +258,7 @@ COMMANDS = {
     "memory": ["memory", "{file}"],
     "loops": ["view", "--view", "loops", "{file}"],
     "check": ["check", "{file}"],
+    "check all": ["check", "--all", "{file}"],
     "convert": ["convert", "{file}", "-o", "{out}/converted.json", "--force"],
     "find steps": ["convert", "--find-steps", "{file}", "-o", "{out}/found.json", "--force"],
     "compare": ["compare", "{file}", "{file}"],

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import plugin_in_process
-from support import BUILD, ROOT, run
+from support import BUILD, ROOT, in_seconds, run
 
 
 def event(cat, name, ts, dur, tid=1, pid=1, **args):
@@ -612,3 +612,17 @@ def test_what_is_told_of_times(tmp_path):
     assert rules_of(1795256296196340.25, 1795256296196341.5, 1e15 + .5) == [("ROUNDED", 7)]
     assert rules_of(1e15) == [("ROUNDED", 7)]
     assert rules_of(999999999999999.5, 1795256296196340) == []
+
+
+def test_all_places_of_many_events(tmp_path):
+    """Each was put behind those before it, from their first byte on: half a minute."""
+    path = tmp_path / "many.pt.trace.json"
+    text, _ = trace(EVENTS + [event("user_annotation", f"thing {i}", 100 + i, 1) for i in range(250000)])
+    path.write_text(text)
+    done = subprocess.run(in_seconds(10, BUILD / "tools/hipboard/hipboard", "check", "--all", path),
+                          capture_output=True, text=True, timeout=600)
+    status, lines = done.returncode, done.stdout.splitlines()
+    assert status == 0
+    shown = [line.partition(": ")[2] for line in lines if line.startswith("    event")]
+    whole = shown == [f"thing {i}" for i in range(250000)]
+    assert whole, (len(shown), shown[:3])

@@ -18,7 +18,8 @@ typedef struct kind {
     char *rule, *text;
     hb_effect effect;
     uint64_t count;
-    char *places;
+    char *places; /* lines, for each event one */
+    size_t size, capacity;
 } kind;
 
 typedef struct request {
@@ -33,11 +34,16 @@ static const char *const effects[] = {"file lost", "run lost", "wrong", "note"};
 
 /* ---- text ---- */
 
-static void append(char **text, const char *more)
+static void append(kind *k, const char *place)
 {
-    size_t size = *text ? strlen(*text) : 0;
-    *text = must(realloc(*text, size + strlen(more) + 1));
-    strcpy(*text + size, more);
+    size_t size = strlen(place);
+    if (k->size + size + 2 > k->capacity) {
+        k->capacity = 2 * k->capacity + size + 2;
+        k->places = must(realloc(k->places, k->capacity));
+    }
+    memcpy(k->places + k->size, place, size);
+    memcpy(k->places + k->size + size, "\n", 2);
+    k->size += size + 1;
 }
 
 static void add_place(kind *k, const hb_violation *f)
@@ -52,8 +58,7 @@ static void add_place(kind *k, const hb_violation *f)
                               f->has_event ? " at " : "", f->offset);
     if (*f->name && f->has_event) snprintf(place + n, sizeof place - n, ": %.128s", f->name);
     if (*f->name && !f->has_event) snprintf(place + n, sizeof place - n, "%.128s", f->name);
-    append(&k->places, place);
-    append(&k->places, "\n");
+    append(k, place);
 }
 
 static void print_kinds(request *r)
