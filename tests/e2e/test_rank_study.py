@@ -207,6 +207,18 @@ def test_long_names_are_cut_between_characters(tmp_path):
     assert any(line.startswith("    why: compute; w" + "\u2603" * 19 + " takes ") for line in lines)
 
 
+def test_limits_hold_for_what_keeps_the_digests_too(tmp_path):
+    made_ranks.write(tmp_path / "job", 4, late=1)
+    kept = ["-o", tmp_path / "kept.hbranks", tmp_path / "job"]
+    failed = ranks("--fail-if", "late_ranks > 0", *kept)
+    assert (failed.returncode, failed.stdout, failed.stderr) == (
+        1, "", "hipboard ranks: late_ranks > 0: late_ranks is 1\n")
+    assert ranks("--fail-if", "late_ranks > 1", *kept).returncode == 0
+    assert ranks("--fail-if", "nonsense", *kept).returncode == 2
+    part = ranks("--fail-if", "late_ranks > 0", "--part", "1/2", *kept)
+    assert part.returncode == 2 and "a part of the ranks tells nothing" in part.stderr
+
+
 def test_names_are_read_as_json_writes_them(tmp_path):
     made_ranks.write(tmp_path, 4, late=1)
     for path in tmp_path.iterdir():

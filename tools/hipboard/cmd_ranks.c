@@ -140,13 +140,15 @@ static int report(hb_rank_study *study, const request *r)
     return EXIT_FINE;
 }
 
+static int keep(hb_rank_study *study, const request *r)
+{
+    hb_result result = hb_rank_study_write(study, r->output);
+    return result == HB_OK ? EXIT_FINE : tell(result);
+}
+
 static int answer(hb_rank_study *study, const request *r)
 {
-    if (r->output) {
-        hb_result result = hb_rank_study_write(study, r->output);
-        return result == HB_OK ? EXIT_FINE : tell(result);
-    }
-    int status = report(study, r);
+    int status = r->output ? keep(study, r) : report(study, r);
     return status == EXIT_FINE ? check_limits(study, r) : status;
 }
 
@@ -209,6 +211,8 @@ static int run(arguments *args)
     if (!parse_options(&cmd_ranks, args, &r)) return args->status;
     if (r.part.parts && !r.output)
         return usage_error("ranks", "--part: -o FILE says where its digests go");
+    if (r.part.parts && r.limits.count)
+        return usage_error("ranks", "--fail-if: a part of the ranks tells nothing of all of them");
     parallel p = r.part.parts ? (parallel){.size = 1} : parallel_begin("ranks");
     if (p.idle) return EXIT_FINE;
     if (p.size > 1) r.part = (part){(uint32_t)p.rank + 1, (uint32_t)p.size};
