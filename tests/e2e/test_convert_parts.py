@@ -259,3 +259,20 @@ def test_the_plugin_finds_a_length_of_each_step(tmp_path):
         lengths = lengths_of_steps(made, file)
         assert all(lengths.get(step, 0) <= 0 for step in away), (number, events)
     assert hidden > 4
+
+
+def test_what_stands_in_all_files_is_changed_once(tmp_path):
+    """The header, and events without a time."""
+    device = {"id": 0, "name": "GPU", "totalGlobalMem": 1, "computeMajor": "9", "computeMinor": "4"}
+    odd = {"ph": "i", "name": "[memory]", "pid": 1, "tid": 1, "args": {"Device Type": 0, "Bytes": 1}}
+    for e in (events := training() + [odd]):
+        if e["name"] == "kernel6":
+            e["args"]["device"] = 1
+    (tmp_path / "t.json").write_text(json.dumps({"odd": "a\tb", "deviceProperties": [device], "traceEvents": events})
+                                     .replace("\\t", "\t"))
+    said = [json.loads(run(HIPBOARD, "convert", "--json", *options, "-o", tmp_path / str(len(options)),
+                           tmp_path / "t.json")) for options in ([], ["--split", "1steps"])]
+    assert [len(s["files"]) for s in said] == [1, 6]
+    changed = [{key: s["changed"].get(key) for key in ("text_mended", "compute_text", "device_properties", "odd")}
+               for s in said]
+    assert changed[0] == changed[1] and None not in list(changed[0].values())[:3], said

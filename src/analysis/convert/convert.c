@@ -48,6 +48,23 @@ static void close_output(output *o)
     hb_buf_free(&o->event);
 }
 
+typedef struct changes {
+    uint64_t counts[HB_CHANGE_COUNT];
+} changes;
+
+/* What all files have is written for each, and changed once: the first file's counts. */
+static changes counted_before(const output *o)
+{
+    changes c;
+    memcpy(c.counts, o->plan->counts, sizeof c.counts);
+    return c;
+}
+
+static void count_once(output *o, const changes *before)
+{
+    if (o->part) memcpy(o->plan->counts, before->counts, sizeof before->counts);
+}
+
 static void put_event(output *o, uint32_t place, const hb_raw_event *raw, hb_str text,
                       bool defective)
 {
@@ -162,10 +179,13 @@ static void write_member(output *o, hb_str key, hb_str json)
 static void write_head(output *o)
 {
     const hb_trace *trace = &o->plan->trace;
+    changes before = counted_before(o);
     HB_OUT(&o->out, "{\n");
     for (uint32_t i = 0; i < trace->num_members; i++)
         write_member(o, hb_trace_text(trace, trace->members[i].key),
                      hb_trace_text(trace, trace->members[i].json));
+    count_once(o, &before);
+    count_once(o, &before);
     if (o->plan->clock.size) {
         HB_OUT(&o->out, "  \"hipboard_clock\": ");
         hb_out_bytes(&o->out, o->plan->clock.data, o->plan->clock.size);
@@ -191,12 +211,16 @@ static bool write_event(void *context, const hb_raw_event *raw, hb_str text, boo
     outputs *all = context;
     if (all->next >= all->plan->items.count) return false; /* the file has grown since */
     uint32_t place = all->next++, part = hb_plan_item(all->plan, place)->part;
-    bool everywhere = part == HB_PART_ALL;
-    if (!everywhere && (part < all->first || part - all->first >= all->count)) return true;
-    output *from = all->list + (everywhere ? 0 : part - all->first);
-    output *end = everywhere ? all->list + all->count : from + 1;
-    for (output *o = from; o < end; o++) {
+    if (part != HB_PART_ALL) {
+        if (part < all->first || part - all->first >= all->count) return true;
+        output *o = &all->list[part - all->first];
         put_event(o, place, raw, text, defective);
+        return o->out.result == HB_OK;
+    }
+    for (output *o = all->list; o < all->list + all->count; o++) {
+        changes before = counted_before(o);
+        put_event(o, place, raw, text, defective);
+        count_once(o, &before);
         if (o->out.result != HB_OK) return false;
     }
     return true;
