@@ -90,6 +90,12 @@ def test_one_rank_and_one_step(two_ranks):
     assert not tables["Steps"]
 
 
+def test_a_rank_that_is_not_there(two_ranks):
+    tables, done = view(two_ranks, "--rank", 9)
+    assert (tables, done.returncode) == ([], 1)
+    assert done.stderr == b"hipboard view: there is no trace of rank 9\n"
+
+
 def test_ranks_that_do_not_match(two_ranks):
     path = two_ranks / "run/b.1.pt.trace.json"
     path.write_text(path.read_text().replace("nccl:all_reduce", "aten::add"))

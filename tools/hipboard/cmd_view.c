@@ -225,13 +225,23 @@ static void add_group(request *r, inputs *in, const input *first, group *g)
     }
 }
 
+static bool has_wanted_rank(const request *r, hb_ranks *ranks)
+{
+    const hb_rank_step *list;
+    size_t count;
+    if (!r->run.has_rank || hb_ranks_averages(ranks, &list, &count) != HB_OK) return true;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].rank == r->run.rank) return true;
+    return false;
+}
+
 static void show_group(request *r, const input *first, const group *g)
 {
     char title[1024];
     if (!g->count) return;
     snprintf(title, sizeof title, "%s, span %s", first->file.run, first->file.span);
     r->run.path = first->file.run;
-    if (!is_fine(r, title, hb_ranks_compare(g->ranks))) return;
+    if (!is_fine(r, title, hb_ranks_compare(g->ranks)) || !has_wanted_rank(r, g->ranks)) return;
     print_head(&r->run, first->in_logdir ? title : "files", "run");
     if (r->run.format == VIEW_JSON) {
         fputs(", \"span\": ", stdout);
