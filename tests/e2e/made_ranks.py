@@ -69,6 +69,23 @@ def write_messages(directory, steps=6, sender_works=500.0, receiver_works=100.0)
                 rank, ",".join(events)))
 
 
+def write_unnumbered(directory, communicators, holes, steps=10, ranks=4):
+    """A collective in each communicator of all a step, later by rank; rank 2 lost that of a step in some of them."""
+    directory.mkdir(parents=True, exist_ok=True)
+    keys = ',"Collective name":"allreduce","dtype":"Float","In msg nelems":4,"Group size":%d,"Process Group Name":"g%d"'
+    for rank in range(ranks):
+        events = []
+        for step in range(steps):
+            begin = 1000.0 + step * (communicators * 100 + 200)
+            events.append(EVENT % ("user_annotation", f"ProfilerStep#{step}", 1, begin - 1,
+                                   communicators * 100 + 1, 1, ""))
+            events += [EVENT % ("cpu_op", "MPI_Allreduce", 1, begin + c * 100 + rank, 50 - rank, 1, keys % (ranks, c))
+                       for c in range(communicators) if (rank, step) != (2, 4) or c not in holes]
+        (directory / f"node_{rank}.1.pt.trace.json").write_text(
+            '{"schemaVersion":1,"distributedInfo":{"backend":"mpi","rank":%d,"world_size":%d},"traceEvents":[%s]}' % (
+                rank, ranks, ",\n".join(events)))
+
+
 def write_pairs(directory, ranks, communicators, steps=4):
     """Each two ranks have so many communicators of their own, and a collective in each of them a step."""
     directory.mkdir(parents=True, exist_ok=True)

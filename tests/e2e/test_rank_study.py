@@ -247,6 +247,19 @@ def test_messages_of_a_rank_that_is_missing(tmp_path, left_out):
     assert "6 messages have no other end in these traces" in ranks(tmp_path).stdout
 
 
+def test_collectives_that_are_missing_in_one_of_many_communicators(tmp_path):
+    made_ranks.write_unnumbered(tmp_path / "one", 70, [69])
+    found = study(tmp_path / "one")
+    assert found["partial_collectives"] == 10 and found["late"][0]["share"] == 1
+    [note] = found["notes"]
+    assert note == ("1 rank took part in another number of collectives of g69 than most, as rank 2 in 9 of 10: "
+                    "without numbers (Seq) not to be matched, left out")
+    made_ranks.write_unnumbered(tmp_path / "most", 70, range(69))
+    found = study(tmp_path / "most")
+    assert found["partial_collectives"] == 690 and len(found["notes"]) == 65
+    assert found["notes"][-1] == "so it is with 5 more communicators"
+
+
 def test_many_communicators(tmp_path):
     """As jobs of ten thousand ranks have them: kinds that are compared one by one would take half a minute."""
     made_ranks.write_pairs(tmp_path, 64, 2500, steps=2)

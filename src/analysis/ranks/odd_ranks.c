@@ -330,7 +330,8 @@ static int64_t usual_length(hb_rank_study *s, const group_ways *g, int64_t most)
     return lengths.numbers.count ? lengths.numbers.items[lengths.numbers.count / 2] : 0;
 }
 
-static void check_group(hb_rank_study *s, group_ways *g)
+/* Whether it is odd. */
+static bool check_group(hb_rank_study *s, group_ways *g, bool tell)
 {
     tally counts = {0};
     int64_t most = 0;
@@ -339,7 +340,7 @@ static void check_group(hb_rank_study *s, group_ways *g)
     const way *example = NULL;
     for (uint32_t i = 0; i < g->ways.count; i++)
         *HB_PUSH(&s->arena, &counts.numbers) = g->ways.items[i].group->count;
-    if (most_frequent(&s->arena, &counts, &most) == g->ways.count) return;
+    if (most_frequent(&s->arena, &counts, &most) == g->ways.count) return false;
     int64_t usual = usual_length(s, g, most), examples = 0;
     for (uint32_t i = 0; i < g->ways.count; i++) {
         way *w = &g->ways.items[i];
@@ -350,7 +351,7 @@ static void check_group(hb_rank_study *s, group_ways *g)
         w->group->count = 0;
         w->group->data.len = 0;
     }
-    if (!odd) return;
+    if (!odd || !tell) return odd;
     hb_str name = g->name.len ? g->name : HB_STR("default");
     hb_study_note(s,
                   "%u rank%s took part in another number of collectives of %.*s than most, as rank "
@@ -358,6 +359,16 @@ static void check_group(hb_rank_study *s, group_ways *g)
                   odd, hb_plural(odd), hb_study_cut(name, 60), name.s, (long long)example->rank,
                   (long long)examples, (long long)most,
                   holes ? ": without numbers (Seq) not to be matched, left out" : "");
+    return true;
+}
+
+static void check_groups(hb_rank_study *s, all_ways *all)
+{
+    enum { MOST_TOLD = 64 };
+    uint32_t odd = 0;
+    for (uint32_t i = 0; i < all->groups.count; i++)
+        odd += check_group(s, &all->groups.items[i], odd < MOST_TOLD);
+    if (odd > MOST_TOLD) hb_study_note(s, "so it is with %u more communicators", odd - MOST_TOLD);
 }
 
 void hb_study_tell_mismatches(hb_rank_study *s)
@@ -382,7 +393,6 @@ void hb_study_tell_mismatches(hb_rank_study *s)
 
 void hb_study_tell_odd(hb_rank_study *s)
 {
-    enum { MOST_GROUPS = 64 };
     all_ways all = {.names = &s->group_names}; /* freed whatever happens */
     keep_last_run(s);
     tell_backends(s);
@@ -396,6 +406,5 @@ void hb_study_tell_odd(hb_rank_study *s)
     hb_texts_free(all.names);
     if (!hb_texts_init(all.names)) hb_arena_leave(&s->arena, HB_ERROR_NO_MEMORY, "out of memory");
     collect(s, &all);
-    for (uint32_t i = 0; i < all.groups.count && i < MOST_GROUPS; i++)
-        check_group(s, &all.groups.items[i]);
+    check_groups(s, &all);
 }
