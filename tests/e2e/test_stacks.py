@@ -174,3 +174,20 @@ def test_what_it_says(tmp_path, words, status, message):
     gpu_trace(path, False)
     done = subprocess.run([HIPBOARD, "stacks", path, *words], capture_output=True, text=True)
     assert done.returncode == status and message in done.stderr and done.stdout == ""
+
+
+def test_what_is_read_is_not_written_over(tmp_path):
+    trace, stacks = tmp_path / "t.json", tmp_path / "stacks"
+    gpu_trace(trace, memory=False)
+    before = trace.read_bytes()
+    done = subprocess.run([HIPBOARD, "stacks", "--scopes", "-o", trace, trace], capture_output=True, text=True)
+    assert done.returncode == 2 and "is what is read" in done.stderr
+    assert trace.read_bytes() == before
+    ours("--scopes", "-o", stacks, trace)
+    made = stacks.read_text()
+    assert made == ours("--scopes", trace) and made
+    done = subprocess.run([HIPBOARD, "stacks", "-o", stacks, tmp_path / "not there"], capture_output=True, text=True)
+    assert done.returncode == 1 and stacks.read_text() == made
+    stacks.write_text(made + "more than there will be\n")
+    ours("--scopes", "-o", stacks, trace)
+    assert stacks.read_text() == made

@@ -2,9 +2,12 @@
 #include "command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "inputs.h"
 #include "options.h"
@@ -18,6 +21,7 @@ typedef struct request {
     hb_stacks_options options;
     const char *path; /* NULL or "-": standard output */
     FILE *to;
+    bool begun;  /* what was in the file is gone */
     line *lines; /* of all files, when they are merged */
     size_t count, capacity;
     unsigned long long shown;
@@ -26,9 +30,17 @@ typedef struct request {
 
 /* ---- lines ---- */
 
+/* A file keeps what it has until there is something to put in its place. */
+static void begin(request *r)
+{
+    if (!r->begun && r->to != stdout) (void)!ftruncate(fileno(r->to), 0); /* or it is a pipe */
+    r->begun = true;
+}
+
 static bool print_line(void *context, const char *stack, double us)
 {
     request *r = context;
+    begin(r);
     r->shown++;
     return fprintf(r->to, "%s %lld\n", stack, (long long)us) > 0;
 }
@@ -92,17 +104,35 @@ static int print(request *r, const arguments *args)
     return status;
 }
 
+static bool is_input(const char *path, const arguments *args)
+{
+    struct stat st, other;
+    if (stat(path, &st) != 0) return false;
+    for (int i = 0; i < args->count; i++)
+        if (stat(args->words[i], &other) == 0 && other.st_dev == st.st_dev &&
+            other.st_ino == st.st_ino)
+            return true;
+    return false;
+}
+
 static int run(arguments *args)
 {
     request r = {.options = HB_STACKS_OPTIONS_INIT, .to = stdout};
     if (!parse_options(&cmd_stacks, args, &r)) return args->status;
     if (!r.path || strcmp(r.path, "-") == 0) return print(&r, args);
-    r.to = fopen(r.path, "w");
+    if (is_input(r.path, args)) {
+        fprintf(stderr, "hipboard stacks: '%s' is what is read: write to another file\n", r.path);
+        return EXIT_USAGE;
+    }
+    int fd = open(r.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    r.to = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!r.to) {
         fprintf(stderr, "hipboard stacks: cannot open '%s': %s\n", r.path, strerror(errno));
         return EXIT_FAILED;
     }
-    int status = flush_output("stacks", r.to, print(&r, args), EXIT_FAILED);
+    int status = print(&r, args);
+    if (status == EXIT_FINE) begin(&r);
+    status = flush_output("stacks", r.to, status, EXIT_FAILED);
     fclose(r.to);
     return status;
 }
