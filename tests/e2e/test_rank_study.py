@@ -215,6 +215,8 @@ def test_limits_hold_for_what_keeps_the_digests_too(tmp_path):
         1, "", "hipboard ranks: late_ranks > 0: late_ranks is 1\n")
     assert ranks("--fail-if", "late_ranks > 1", *kept).returncode == 0
     assert ranks("--fail-if", "nonsense", *kept).returncode == 2
+    share = ranks("--fail-if", "late_ranks > 10%", *kept)
+    assert share.returncode == 2 and "is a number of ranks" in share.stderr
     part = ranks("--fail-if", "late_ranks > 0", "--part", "1/2", *kept)
     assert part.returncode == 2 and "a part of the ranks tells nothing" in part.stderr
 

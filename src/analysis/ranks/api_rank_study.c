@@ -490,20 +490,22 @@ static double waiting_share(const hb_rank_study *s)
     return whole > 0 ? waits / whole : 0;
 }
 
-static bool number_of(const hb_rank_study *s, const char *what, double *value)
+static bool number_of(const hb_rank_study *s, const char *what, double *value, bool *is_share)
 {
     const struct {
         const char *name;
         double value;
-    } numbers[] = {{"parallel_efficiency", s->efficiency.parallel},
-                   {"load_balance", s->efficiency.balance},
-                   {"communication_efficiency", s->efficiency.communication},
-                   {"late_ranks", s->num_late},
-                   {"missing_ranks", s->missing.count},
-                   {"waiting", waiting_share(s)}};
+        bool is_share; /* 0 to 1 */
+    } numbers[] = {{"parallel_efficiency", s->efficiency.parallel, true},
+                   {"load_balance", s->efficiency.balance, true},
+                   {"communication_efficiency", s->efficiency.communication, true},
+                   {"late_ranks", s->num_late, false},
+                   {"missing_ranks", s->missing.count, false},
+                   {"waiting", waiting_share(s), true}};
     for (size_t i = 0; i < HB_ARRAY_LEN(numbers); i++) {
         if (strcmp(numbers[i].name, what) != 0) continue;
         *value = numbers[i].value;
+        *is_share = numbers[i].is_share;
         return true;
     }
     return false;
@@ -513,6 +515,7 @@ hb_result hb_rank_study_limit(hb_rank_study *s, const char *limit, bool *holds, 
 {
     char what[64], order[2], unit[2] = "";
     double bound, value;
+    bool is_share;
     int end = 0;
     if (!s || !limit || !holds || !text)
         return hb_fail(HB_ERROR_INVALID_ARGUMENT, "an argument is NULL");
@@ -526,9 +529,12 @@ hb_result hb_rank_study_limit(hb_rank_study *s, const char *limit, bool *holds, 
                        "'parallel_efficiency < 80%%'",
                        limit);
     HB_TRY(hb_study_run(s));
-    if (!number_of(s, what, &value))
+    if (!number_of(s, what, &value, &is_share))
         return hb_fail(HB_ERROR_INVALID_ARGUMENT,
                        "limit '%s': there is no number '%s', but " NUMBERS, limit, what);
+    if (*unit && !is_share)
+        return hb_fail(HB_ERROR_INVALID_ARGUMENT, "limit '%s': %s is a number of ranks, no share",
+                       limit, what);
     if (*unit) bound /= 100;
     *holds = *order == '<' ? value < bound : value > bound;
     snprintf(s->limit_text, sizeof s->limit_text, *unit ? "%s is %.1f %%" : "%s is %.4g", what,
