@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * exit() while one of hipboard's own threads stands still: the program ends all the same. The
- * thread is stopped as a debugger does it, alone.
+ * thread is stopped as a debugger does it, alone, or does not get beyond its first steps.
  */
 #include <sys/ptrace.h>
 
@@ -67,6 +67,25 @@ static int stopped_before(void)
 
 static int stopped_after(void)
 {
+    return record_and_exit(false);
+}
+
+static const char *never_begins; /* the thread's name */
+
+int __real_pthread_setname_np(pthread_t thread, const char *name);
+int __wrap_pthread_setname_np(pthread_t thread, const char *name);
+
+int __wrap_pthread_setname_np(pthread_t thread, const char *name)
+{
+    while (never_begins && strcmp(name, never_begins) == 0)
+        pause();
+    return __real_pthread_setname_np(thread, name);
+}
+
+static int control_never_begins(void)
+{
+    never_begins = "hipboard/contro";
+    make("go");
     return record_and_exit(false);
 }
 
@@ -171,13 +190,24 @@ static void while_the_writer_waits_for_the_event_log(void **state)
     ends_while_stopped("stopped_before", "hipboard/events");
 }
 
+/* Who waits for it can't take its own time for that of a thread which is not yet known. */
+static void while_the_control_thread_has_not_begun(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(control_never_begins), 0);
+}
+
 int main(int argc, char **argv)
 {
-    static const program programs[] = {PROGRAM(stopped_before), PROGRAM(stopped_after)};
+    static const program programs[] = {PROGRAM(stopped_before), PROGRAM(stopped_after),
+                                       PROGRAM(control_never_begins)};
     const struct CMUnitTest tests[] = {
-        IN_DIR(while_the_control_thread_stands_still),    IN_DIR(while_the_writer_stands_still),
-        IN_DIR(while_the_spools_writer_stands_still),     IN_DIR(while_the_event_log_stands_still),
+        IN_DIR(while_the_control_thread_stands_still),
+        IN_DIR(while_the_writer_stands_still),
+        IN_DIR(while_the_spools_writer_stands_still),
+        IN_DIR(while_the_event_log_stands_still),
         IN_DIR(while_the_writer_waits_for_the_event_log),
+        IN_DIR(while_the_control_thread_has_not_begun),
     };
     int status;
     if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))

@@ -184,7 +184,14 @@ bool hb_patience_join(pthread_t thread, const bool *ended, hb_news *done, hb_loc
     return goes;
 }
 
-bool hb_patience_sleep(hb_patience *patience, pid_t tid)
+bool hb_patience_sleep(hb_patience *patience, pthread_t thread)
+{
+    clockid_t clock;
+    hb_sleep_us(1000);
+    return pthread_getcpuclockid(thread, &clock) != 0 || goes_on(patience, clock, 1);
+}
+
+bool hb_patience_sleep_of(hb_patience *patience, pid_t tid)
 {
     enum { PER_THREAD = 4, SCHEDULED = 2 }; /* the kernel's clock ids, which need no pthread_t */
     clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | PER_THREAD | SCHEDULED);

@@ -69,7 +69,10 @@ bool hb_patience_wait(hb_patience *patience, hb_news *change, hb_lock *lock, pth
  */
 bool hb_patience_join(pthread_t thread, const bool *ended, hb_news *done, hb_lock *lock);
 
-/** The same without anything that tells, of any thread: sleeps for a moment. Only at exit. */
-bool hb_patience_sleep(hb_patience *patience, pid_t tid);
+/** The same without anything that tells: sleeps for a moment. Only at exit. The thread was not
+ * joined yet, and shows by other means that it has ended. */
+bool hb_patience_sleep(hb_patience *patience, pthread_t thread);
+/** The same of a thread of the program's, which is in a call. */
+bool hb_patience_sleep_of(hb_patience *patience, pid_t tid);
 
 #endif

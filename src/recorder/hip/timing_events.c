@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/guard.h"
 #include "base/lock.h"
@@ -66,7 +65,6 @@ static struct {
     uint32_t generation;
     bool reading, ending;
     pthread_t reader;
-    _Atomic pid_t reader_tid;
     atomic_bool ended;     /* the reader has done all that it will */
     hb_bare_lock hip_lock; /* the reader calls HIP; taken before `lock` */
     list unread;           /* the reader's part of those that wait */
@@ -441,7 +439,6 @@ static void *reader_main(void *arg)
     bool left = true;
     int idle_ms = 0;
     (void)arg;
-    atomic_store(&self.reader_tid, gettid());
     hb_calls_enter_own();
     while (!is_ending() || (left && idle_ms < DRAIN_MS)) {
         if (read_some(&left)) {
@@ -461,7 +458,7 @@ static bool await_reader(void)
 {
     hb_patience patience = {0};
     while (hb_guard_is_exiting() && !atomic_load(&self.ended))
-        if (!hb_patience_sleep(&patience, atomic_load(&self.reader_tid))) return false;
+        if (!hb_patience_sleep(&patience, self.reader)) return false;
     pthread_join(self.reader, NULL);
     return true;
 }

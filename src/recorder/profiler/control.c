@@ -56,7 +56,6 @@ struct hb_control {
     hb_lock lock;
     hb_news changed;
     atomic_bool running;         /* from start to end; also read without the lock */
-    _Atomic pid_t tid;           /* the thread's, once it runs */
     bool given_up;               /* it stands still, and may still look at all that it has */
     bool ending, away, finished; /* the thread: is to end; looks at a file; has ended */
     atomic_bool at_once;         /* a ring is written now, whatever else was asked for */
@@ -379,7 +378,6 @@ static void *work(void *arg)
 {
     hb_control *c = arg;
     int64_t due = 0;
-    atomic_store(&c->tid, gettid());
     for (;;) {
         if (!c->file_news) wait_for_something(c, due);
         look_at_file(c);
@@ -503,14 +501,9 @@ hb_result hb_control_start(hb_profiler *prof)
 static bool await_end(hb_control *c)
 {
     hb_patience patience = {0};
-    bool goes = true;
+    bool in_vain, goes = true;
     while (!c->finished && !c->away && goes)
-        if (hb_guard_is_exiting()) {
-            hb_lock_give(&c->lock);
-            goes = hb_patience_sleep(&patience, atomic_load(&c->tid));
-            hb_lock_take(&c->lock);
-        } else
-            (void)hb_news_wait(&c->changed, &c->lock, HB_FOR_EVER);
+        goes = hb_patience_wait(&patience, &c->changed, &c->lock, c->thread, &in_vain);
     return goes;
 }
 

@@ -99,7 +99,7 @@ static bool take_over(hb_profiler *prof)
     hb_patience patience = {0};
     atomic_store(&prof->ends, self);
     while (!atomic_compare_exchange_strong(&prof->inside, &other, self)) {
-        if (other == self || !hb_patience_sleep(&patience, other)) return false;
+        if (other == self || !hb_patience_sleep_of(&patience, other)) return false;
         other = 0;
     }
     return true;
