@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/guard.h"
 #include "base/lock.h"
 #include "base/process.h"
 #include "hip/backend_select.h"
@@ -565,6 +566,7 @@ void hb_device_stop(void)
 /* A profiler that is still running will stop when the runtime is gone. */
 static void at_exit(void)
 {
+    hb_guard_exits(true); /* it comes before all that else happens then */
     hb_bare_lock_take(&state.lock);
     stop();
     hb_bare_lock_give(&state.lock);

@@ -9,6 +9,11 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "fake_events.h"
@@ -191,6 +196,44 @@ static void kernels_that_a_reset_overtakes_are_said_to_be_lost(void **state)
     cJSON_Delete(trace);
 }
 
+/* ---- the program's end ---- */
+
+static const char *never_begins; /* the thread's name */
+
+/* The library's call, too. */
+int pthread_setname_np(pthread_t thread, const char *name)
+{
+    (void)thread;
+    while (never_begins && strcmp(name, never_begins) == 0)
+        pause();
+    return prctl(PR_SET_NAME, name);
+}
+
+static void exit_with_a_launch(void)
+{
+    void *kernel = fake_load(&vadd);
+    never_begins = "hipboard/timing";
+    (void)capture_start(0);
+    if (hipLaunchKernelExC(&config, kernel, NULL) != hipSuccess) _exit(1);
+    exit(0);
+}
+
+/* Who waits for it can't take its own time for that of a thread which is not yet known. */
+static void the_program_ends_while_the_reader_of_times_has_not_begun(void **state)
+{
+    (void)state;
+    enum { ENOUGH_MS = 30000, LOOK_MS = 10 };
+    int status;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) exit_with_a_launch();
+    for (int ms = 0; waitpid(pid, &status, WNOHANG) == 0; ms += LOOK_MS) {
+        if (ms == ENOUGH_MS) kill(pid, SIGKILL);
+        poll(NULL, 0, LOOK_MS);
+    }
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +245,7 @@ int main(void)
         cmocka_unit_test(kernels_whose_events_fail_are_said_to_be_lost),
         cmocka_unit_test(clocks_are_compared_again),
         cmocka_unit_test(kernels_that_a_reset_overtakes_are_said_to_be_lost),
+        cmocka_unit_test(the_program_ends_while_the_reader_of_times_has_not_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
