@@ -241,6 +241,26 @@ static void a_capture_survives_a_session_that_waits(void **state)
     cJSON_Delete(trace);
 }
 
+/* Meanwhile the clocks are compared anew, which takes work on a stream of hipboard's own. */
+static void times_are_read_amid_a_capture_that_lasts(void **state)
+{
+    enum { LONGER_THAN_A_COMPARISON_HOLDS_US = 250000, LAUNCHES = 2 };
+    (void)state;
+    HIP_OK(hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal));
+    hb_profiler *prof = start();
+    for (int i = 0; i < LAUNCHES; i++) {
+        usleep(LONGER_THAN_A_COMPARISON_HOLDS_US);
+        HIP_OK(launch_as_hipcc(1, data, other));
+    }
+    usleep(LONGER_THAN_A_COMPARISON_HOLDS_US);
+    HIP_OK(launch_as_hipcc(1, data, stream));
+    HIP_OK(hipGraphDestroy(end_capture()));
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), LAUNCHES);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+}
+
 /* Its end is not heard. */
 static void a_capture_that_a_session_ends_in_costs_the_next_nothing(void **state)
 {
@@ -481,6 +501,7 @@ int main(void)
         cmocka_unit_test(what_was_captured_before_is_not_known_and_said),
         cmocka_unit_test(what_a_release_does_not_capture_has_run),
         cmocka_unit_test(a_capture_survives_a_session_that_waits),
+        cmocka_unit_test(times_are_read_amid_a_capture_that_lasts),
         cmocka_unit_test(a_capture_that_a_session_ends_in_costs_the_next_nothing),
         cmocka_unit_test(a_capture_counts_in_its_own_session_only),
         cmocka_unit_test(a_capture_that_a_session_begins_in_is_one),

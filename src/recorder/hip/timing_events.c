@@ -2,8 +2,8 @@
  *
  * A pair of events goes round: free, in a stream, waiting, read, free. HIP tells the time between
  * two events as a float of milliseconds, which is exact enough for a moment only as long as the
- * other is not far away: so each device has a base, an event on a stream of hipboard's own for
- * which the host waits, that is renewed several times a second.
+ * other is not far away: so each device has a base, an event on a stream of hipboard's own that
+ * the host sees reached, and that is renewed several times a second.
  */
 #include "hip/timing_events.h"
 
@@ -34,7 +34,6 @@ typedef struct functions {
     int (*event_create)(void **event, unsigned flags);
     int (*event_record)(void *event, void *stream);
     int (*event_query)(void *event);
-    int (*event_synchronize)(void *event);
     int (*event_elapsed)(float *ms, void *start, void *stop);
     int (*stream_create)(void **stream, unsigned flags);
     int (*stream_is_capturing)(void *stream, int *status);
@@ -54,8 +53,11 @@ typedef struct device {
     hb_timing_event *free;
     uint32_t num_marks;
     /* the reader's */
-    void *stream, *base;           /* NULL: not yet made */
+    void *stream;                  /* NULL: not yet made, as both events */
+    void *base, *next;             /* the next base is asked for while the present one serves */
     int64_t base_ns, base_half_ns; /* CLOCK_BOOTTIME of `base`, give or take */
+    int64_t renew_ns;              /* CLOCK_BOOTTIME */
+    int64_t asked_ns;              /* the same, for `next`; 0: it is not under way */
 } device;
 
 static struct {
@@ -98,7 +100,6 @@ static const struct {
     {"hipEventCreateWithFlags", offsetof(functions, event_create)},
     {"hipEventRecord", offsetof(functions, event_record)},
     {"hipEventQuery", offsetof(functions, event_query)},
-    {"hipEventSynchronize", offsetof(functions, event_synchronize)},
     {"hipEventElapsedTime", offsetof(functions, event_elapsed)},
     {"hipStreamCreateWithFlags", offsetof(functions, stream_create)},
     {"hipStreamIsCapturing", offsetof(functions, stream_is_capturing)},
@@ -269,31 +270,70 @@ int64_t hb_timing_events_uncertainty(void)
 
 enum { NOT_READY = 600 }; /* hipErrorNotReady */
 
-static int make_base(device *d, int id)
+static int make_next(device *d, int id)
 {
-    if (d->base) return 0;
+    if (d->next) return 0;
     int error = fn.set_device(id);
     if (!error && !d->stream) error = fn.stream_create(&d->stream, STREAM_NON_BLOCKING);
-    return error ? error : fn.event_create(&d->base, 0);
+    return error ? error : fn.event_create(&d->next, 0);
 }
 
-/* The event's moment lies between two readings of the clock. The first try of a stream takes long.
- */
+/* Asks rather than waits: HIP 5.7 lets nobody wait for an event while a stream is captured, and a
+ * wait has no end while work of the program's is before it. */
+static int await_next(const device *d)
+{
+    enum { AT_ONCE = 100, LOOKS = 150, LOOK_EACH_US = 100 };
+    int error = fn.event_query(d->next);
+    for (int i = 0; error == NOT_READY && i < LOOKS; i++) {
+        if (i >= AT_ONCE) hb_sleep_us(LOOK_EACH_US);
+        error = fn.event_query(d->next);
+    }
+    return error;
+}
+
+/* The event's moment lies between two readings of the clock. */
+static void use_next(device *d)
+{
+    void *before = d->base;
+    d->base_half_ns = (hb_clock_ns(CLOCK_BOOTTIME) - d->asked_ns) / 2;
+    d->base_ns = d->asked_ns + d->base_half_ns;
+    d->base = d->next;
+    d->next = before;
+    d->asked_ns = 0;
+}
+
+/* One that others' work held up is better than none. */
+static int take_late_base(device *d)
+{
+    int error = fn.event_query(d->next);
+    if (!error && !d->base) use_next(d);
+    if (error != NOT_READY) d->asked_ns = 0;
+    return error;
+}
+
+static int try_base(device *d, int id)
+{
+    int error = make_next(d, id);
+    if (error) return error;
+    d->asked_ns = hb_clock_ns(CLOCK_BOOTTIME);
+    error = fn.event_record(d->next, d->stream);
+    if (!error) error = await_next(d);
+    if (!error) use_next(d);
+    if (error != NOT_READY) d->asked_ns = 0;
+    return error;
+}
+
+/* The first try of a stream takes long. */
 static int renew_base(device *d, int id)
 {
     enum { TRIES = 3, GOOD_NS = 50000 };
-    int error = make_base(d, id);
+    int error = d->asked_ns ? take_late_base(d) : 0;
     for (int i = 0; i < TRIES && !error; i++) {
-        int64_t before = hb_clock_ns(CLOCK_BOOTTIME);
-        error = fn.event_record(d->base, d->stream);
-        if (!error) error = fn.event_synchronize(d->base);
-        if (error) break;
-        int64_t after = hb_clock_ns(CLOCK_BOOTTIME);
-        d->base_half_ns = (after - before) / 2;
-        d->base_ns = before + d->base_half_ns;
-        if (d->base_half_ns < GOOD_NS) break;
+        error = try_base(d, id);
+        if (!error && d->base_half_ns < GOOD_NS) break;
     }
-    return error;
+    d->renew_ns = hb_clock_ns(CLOCK_BOOTTIME) + BASE_NS;
+    return d->base ? 0 : error;
 }
 
 static int64_t ns_of(float ms)
@@ -312,7 +352,7 @@ static int read_times(hb_timing_event *timing)
     device *d = &self.devices[timing->work.device];
     float from_base, lasted;
     int error = 0;
-    if (!d->base || hb_clock_ns(CLOCK_BOOTTIME) - d->base_ns > BASE_NS)
+    if (!d->base || hb_clock_ns(CLOCK_BOOTTIME) > d->renew_ns)
         error = renew_base(d, timing->work.device);
     if (!error) error = fn.event_elapsed(&from_base, d->base, timing->start);
     if (!error) error = fn.event_elapsed(&lasted, timing->start, timing->stop);

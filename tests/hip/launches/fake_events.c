@@ -106,12 +106,6 @@ hipError_t hipEventQuery(hipEvent_t event)
     return answer(FAKE_EVENT_QUERY);
 }
 
-hipError_t hipEventSynchronize(hipEvent_t event)
-{
-    (void)event;
-    return hipSuccess;
-}
-
 static double ms(hipEvent_t event)
 {
     const struct timespec *t = &((const made *)event)->at;

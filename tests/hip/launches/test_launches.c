@@ -174,6 +174,25 @@ static void clocks_are_compared_again(void **state)
     cJSON_Delete(trace);
 }
 
+/* As a device does that has other work to do first. */
+static void clocks_that_cannot_be_compared_at_once_cost_no_times(void **state)
+{
+    (void)state;
+    enum { PAUSE_MS = 300, QUERIES = 400 };
+    void *kernel = fake_load(&vadd);
+    hb_profiler *prof = capture_start(0);
+    HIP_OK(hipDeviceReset()); /* and they were never compared */
+    for (int i = 0; i < 3; i++) {
+        fake_event_fails(FAKE_EVENT_QUERY, 1, QUERIES, hipErrorNotReady);
+        HIP_OK(hipLaunchKernelExC(&config, kernel, NULL));
+        poll(NULL, 0, PAUSE_MS);
+    }
+    cJSON *trace = capture_stop(prof);
+    assert_int_equal(count_events(trace, "kernel", "vadd"), 3);
+    assert_null(cJSON_GetObjectItem(trace, "hipboard_hip_notes"));
+    cJSON_Delete(trace);
+}
+
 /* Their events are gone with the device: they are never asked about again. */
 static void kernels_that_a_reset_overtakes_are_said_to_be_lost(void **state)
 {
@@ -244,6 +263,7 @@ int main(void)
         cmocka_unit_test(times_that_are_not_known_yet_are_asked_for_again),
         cmocka_unit_test(kernels_whose_events_fail_are_said_to_be_lost),
         cmocka_unit_test(clocks_are_compared_again),
+        cmocka_unit_test(clocks_that_cannot_be_compared_at_once_cost_no_times),
         cmocka_unit_test(kernels_that_a_reset_overtakes_are_said_to_be_lost),
         cmocka_unit_test(the_program_ends_while_the_reader_of_times_has_not_begun),
     };
