@@ -207,11 +207,14 @@ static int with_little_memory(void)
     hb_profiler *prof = profiler(0);
     hb_profiler_start(prof);
     operators(OPERATORS);
-    void *of_the_program = malloc(400 << 20);
+    void *of_the_program = NULL;
+    /* For a moment the C library takes 128 MiB for a thread that allocates for the first time. */
+    for (int ms = 0; ms < 10000 && !of_the_program; ms++, usleep(1000))
+        of_the_program = malloc(400 << 20);
     hb_result result = hb_profiler_stop(prof);
     hb_profiler_destroy(prof);
     free(of_the_program);
-    return result == HB_OK && of_the_program ? 0 : 1;
+    return result != HB_OK ? 1 : of_the_program ? 0 : 2;
 }
 
 static void little_address_space_will_do(void **state)
