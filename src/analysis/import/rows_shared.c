@@ -114,50 +114,48 @@ void hb_import_complete_values(hb_arena *arena, hb_import_rows *rows, hb_import_
 
 /* ---- GPUs ---- */
 
-typedef struct numbers {
-    int32_t *items;
+typedef struct gpu {
+    int32_t number; /* the file's */
+} gpu;
+
+typedef struct gpus {
+    gpu *items;
     uint32_t count;
-} numbers;
+} gpus;
 
 static bool is_less(const void *context, const void *a, const void *b)
 {
     (void)context;
-    return *(const int32_t *)a < *(const int32_t *)b;
+    return ((const gpu *)a)->number < ((const gpu *)b)->number;
 }
 
 /* -1: it is none of them. */
-static int32_t rank_of(const numbers *n, int32_t number)
+static int32_t rank_of(const gpus *n, int32_t number)
 {
-    uint32_t low = 0, high = n->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (n->items[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n->count && n->items[low] == number ? (int32_t)low : -1;
+    size_t i = HB_LOWER_BOUND(n->items, n->count, number, number);
+    return i < n->count && n->items[i].number == number ? (int32_t)i : -1;
 }
 
-static void add_number(numbers *n, int32_t number)
+static void add_number(gpus *n, int32_t number)
 {
-    if (number >= 0) n->items[n->count++] = number;
+    if (number >= 0) n->items[n->count++] = (gpu){number};
 }
 
-static void sort_numbers(hb_arena *arena, numbers *n)
+static void sort_numbers(hb_arena *arena, gpus *n)
 {
     uint32_t kept = 0;
     hb_sort(arena, n->items, n->count, sizeof *n->items, is_less, NULL);
     for (uint32_t i = 0; i < n->count; i++)
-        if (!kept || n->items[kept - 1] != n->items[i]) n->items[kept++] = n->items[i];
+        if (!kept || n->items[kept - 1].number != n->items[i].number)
+            n->items[kept++] = n->items[i];
     n->count = kept;
 }
 
 /* Also those that copies alone were made from or to. */
-static numbers used_gpus(hb_arena *arena, const hb_import_rows *rows)
+static gpus used_gpus(hb_arena *arena, const hb_import_rows *rows)
 {
     uint32_t lanes = rows->lanes.items.count, launches = rows->launches.items.count;
-    numbers n = {HB_NEW_ARRAY(arena, int32_t, (size_t)lanes + 2 * (size_t)launches), 0};
+    gpus n = {HB_NEW_ARRAY(arena, gpu, (size_t)lanes + 2 * (size_t)launches), 0};
     for (uint32_t i = 1; i < lanes; i++)
         add_number(&n, ((const hb_import_lane *)hb_column_at(&rows->lanes.items, i))->device);
     for (uint32_t i = 1; i < launches; i++) {
@@ -172,7 +170,7 @@ static numbers used_gpus(hb_arena *arena, const hb_import_rows *rows)
 
 void hb_import_number_gpus(hb_arena *arena, hb_import_rows *rows)
 {
-    numbers n = used_gpus(arena, rows);
+    gpus n = used_gpus(arena, rows);
     for (uint32_t i = 1; i < rows->lanes.items.count; i++) {
         hb_import_lane *lane = hb_column_at(&rows->lanes.items, i);
         lane->device = HB_MAX(rank_of(&n, lane->device), 0);
