@@ -120,10 +120,8 @@ static int run(arguments *args)
     request r = {.options = HB_STACKS_OPTIONS_INIT, .to = stdout};
     if (!parse_options(&cmd_stacks, args, &r)) return args->status;
     if (!r.path || strcmp(r.path, "-") == 0) return print(&r, args);
-    if (is_input(r.path, args)) {
-        fprintf(stderr, "hipboard stacks: '%s' is what is read: write to another file\n", r.path);
-        return EXIT_USAGE;
-    }
+    if (is_input(r.path, args))
+        return usage_error("stacks", "'%s' is what is read: write to another file", r.path);
     int fd = open(r.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     r.to = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!r.to) {

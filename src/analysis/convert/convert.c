@@ -185,7 +185,6 @@ static void write_head(output *o)
         write_member(o, hb_trace_text(trace, trace->members[i].key),
                      hb_trace_text(trace, trace->members[i].json));
     count_once(o, &before);
-    count_once(o, &before);
     if (o->plan->clock.size) {
         HB_OUT(&o->out, "  \"hipboard_clock\": ");
         hb_out_bytes(&o->out, o->plan->clock.data, o->plan->clock.size);
@@ -233,6 +232,14 @@ static bool progress(void *context, uint64_t bytes, uint64_t total)
     return !o->progress || o->progress(o->context, plan->input, bytes, total);
 }
 
+/* NULL: all could be written so far. */
+static output *failed_one(const outputs *all)
+{
+    for (output *o = all->list; o < all->list + all->count; o++)
+        if (o->out.result != HB_OK) return o;
+    return NULL;
+}
+
 static hb_result read_events(outputs *all)
 {
     hb_plan *plan = all->plan;
@@ -241,10 +248,7 @@ static hb_result read_events(outputs *all)
     hb_read_report report;
     hb_result result = hb_read_trace(plan->input, &options, &ignored, &report);
     hb_trace_free(&ignored);
-    bool failed = false;
-    for (uint32_t i = 0; i < all->count; i++)
-        failed |= all->list[i].out.result != HB_OK;
-    if (result != HB_OK || failed || !plan->steps.size) return result;
+    if (result != HB_OK || failed_one(all) || !plan->steps.size) return result;
     result = hb_read_trace_memory(plan->steps.data, plan->steps.size, &options, &ignored, &report);
     hb_trace_free(&ignored);
     return result;
@@ -256,8 +260,8 @@ static hb_result write_text(outputs *all)
     for (uint32_t i = 0; i < all->count; i++)
         write_head(&all->list[i]);
     hb_result result = read_events(all);
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->list[i].out.result != HB_OK) return hb_out_finish(&all->list[i].out);
+    output *failed = failed_one(all);
+    if (failed) return hb_out_finish(&failed->out);
     HB_TRY(result);
     for (uint32_t i = 0; i < all->count; i++) {
         HB_OUT(&all->list[i].out, "\n  ]\n}\n");

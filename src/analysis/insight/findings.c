@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/utf8.h"
 #include "insight/insight.h"
 #include "rules/advice.h"
 #include "rules/call_class.h"
@@ -51,10 +50,6 @@ static hb_advice *add(hb_insight *in, hb_advice_id id, double weight, const char
     *a = (hb_advice){hb_advice_name(id), keep_text(in, text), "", weight};
     return a;
 }
-
-/* A kernel's name is cut: it shall be recognised, not read. */
-#define NAME_ARGS(str) \
-    (int)hb_utf8_cut((str).s, (str).len, 60), (str).s, (str).len > 60 ? "..." : ""
 
 static double percent(double part, double whole)
 {
@@ -144,7 +139,7 @@ static const char *cause_text(const hb_insight *in, const hb_gap_cause *c, char 
 {
     hb_str name = hb_trace_text(in->trace, c->cover.call ? c->cover.call : c->cover.op);
     if (!name.len) return c->cover.many ? "many short calls" : "nothing that was recorded";
-    snprintf(text, 200, "%.*s%s", NAME_ARGS(name));
+    snprintf(text, 200, "%.*s%s", HB_CUT_NAME(name));
     return text;
 }
 
@@ -206,7 +201,8 @@ static void synchronisations(hb_insight *in, const overview *s)
         "gaps after a wait: %llu, %.3f ms, %.1f %% of the GPUs' time, the longest %.3f ms after "
         "%.*s%s; waiting calls: %llu, %.3f ms on the host",
         (unsigned long long)gaps, milliseconds(total), percent(total, s->span),
-        milliseconds(longest), NAME_ARGS(name), (unsigned long long)c.count, milliseconds(c.host));
+        milliseconds(longest), HB_CUT_NAME(name), (unsigned long long)c.count,
+        milliseconds(c.host));
 }
 
 static int by_value(const void *x, const void *y)
@@ -276,7 +272,7 @@ static void low_occupancy(hb_insight *in, const overview *s)
              "kernels below %.0f %%: %u, %.1f %% of the kernels' time (known for %.1f %%); the "
              "longest: %.*s%s, %.1f %% of the time at %.1f %%%s%.*s",
              least, kernels, percent(total, s->kernel_time), percent(known, s->kernel_time),
-             NAME_ARGS(name), percent(worst->total, s->kernel_time),
+             HB_CUT_NAME(name), percent(worst->total, s->kernel_time),
              worst->occupancy / worst->occupied, limit.len ? ", limited by " : "", (int)limit.len,
              limit.s);
 }
@@ -403,7 +399,7 @@ static void allocations(hb_insight *in, const overview *s)
     hb_advice *a = add(in, HB_ADVICE_ALLOCATION, HB_MIN(c.host / s->span, 1), "");
     EVIDENCE(in, a, "calls %s: %llu, %.3f ms; the longest: %.*s%s, %.3f ms",
              s->steps ? "within the steps" : "in the trace", (unsigned long long)c.count,
-             milliseconds(c.host), NAME_ARGS(name), milliseconds(c.longest));
+             milliseconds(c.host), HB_CUT_NAME(name), milliseconds(c.longest));
 }
 
 static void communication(hb_insight *in, const overview *s)

@@ -454,7 +454,8 @@ static bool take_mail(cursor *c, uint32_t begin, uint32_t end)
 
 /* ---- words ---- */
 
-/* Of letters, digits and what ties them: in one stand many words. */
+/* The run of letters, digits and what ties them that the word at the cursor stands in, as others
+ * before it may. */
 static void find_run(cursor *c)
 {
     if (c->at < c->run_end) return;
@@ -467,6 +468,7 @@ static void find_run(cursor *c)
     c->name_end = end;
 }
 
+/* Where a word begins. */
 static bool take_word(cursor *c, hb_str key)
 {
     hb_redaction_kind kind;

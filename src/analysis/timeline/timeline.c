@@ -181,8 +181,7 @@ static uint32_t first_at_most(const lane_ends *lanes, uint32_t lane, int64_t end
     return k - lanes->capacity;
 }
 
-/* Below all that it lies in; there the first lane that is free, as what it crosses takes one too.
- */
+/* Below all that it lies in; there the first that is free, as what it crosses takes one too. */
 static uint32_t lane_of(hb_arena *arena, lane_ends *lanes, int64_t start, int64_t end)
 {
     uint32_t lane = behind_last_at_least(lanes, HB_MAX(end, start + 1));

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/utf8.h"
 #include "rules/name_class.h"
 
 #define FEW_MATRIX 0.1 /* of the matrix products' time */
@@ -54,10 +53,6 @@ static hb_rule_finding finding_of(hb_advice_id id)
 }
 
 #define EVIDENCE(finding, ...) snprintf((finding)->evidence, sizeof(finding)->evidence, __VA_ARGS__)
-
-/* A kernel's name is cut: it shall be recognised, not read. */
-#define NAME_ARGS(str) \
-    (int)hb_utf8_cut((str).s, (str).len, 60), (str).s, (str).len > 60 ? "..." : ""
 
 static double percent(double part, double whole)
 {
@@ -140,7 +135,7 @@ bool hb_rule_no_matrix_cores(const hb_math_facts *f, hb_rule_finding *finding)
              "GEMM, convolution and attention take %.1f %% of the kernels' time; of that %.1f %% "
              "use matrix cores, %.1f %% do not, %.1f %% is unknown; the longest: %.*s%s",
              percent(f->math, f->kernels), percent(f->used, f->math), percent(f->unused, f->math),
-             percent(f->math - f->used - f->unused, f->math), NAME_ARGS(f->longest));
+             percent(f->math - f->used - f->unused, f->math), HB_CUT_NAME(f->longest));
     return true;
 }
 
@@ -152,7 +147,7 @@ bool hb_rule_single_precision(const hb_math_facts *f, hb_rule_finding *finding)
     *finding = finding_of(HB_ADVICE_SINGLE_PRECISION);
     finding->weight = percent(f->single, f->kernels) / 100;
     EVIDENCE(finding, "%.1f %% of the kernels' time; the longest: %.*s%s",
-             percent(f->single, f->kernels), NAME_ARGS(f->longest_single));
+             percent(f->single, f->kernels), HB_CUT_NAME(f->longest_single));
     return true;
 }
 

@@ -6,6 +6,7 @@
 #ifndef HB_RULES_ADVICE_H
 #define HB_RULES_ADVICE_H
 
+#include "base/utf8.h"
 #include "rules/kernel_class.h"
 
 typedef enum hb_advice_id {
@@ -19,6 +20,10 @@ const char *hb_advice_name(hb_advice_id id);
 double hb_advice_threshold(hb_advice_id id);
 /** The sentence, with a text for each "{}" in it, in order. */
 void hb_advice_sentence(char *to, size_t size, hb_advice_id id, ...);
+
+/** For "%.*s%s": a kernel's name in advice is cut, it shall be recognised, not read. */
+#define HB_CUT_NAME(str) \
+    (int)hb_utf8_cut((str).s, (str).len, 60), (str).s, (str).len > 60 ? "..." : ""
 
 /** What to do, and the figures that say so; in whole sentences. */
 typedef struct hb_rule_finding {
