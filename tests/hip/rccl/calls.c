@@ -12,6 +12,7 @@
  */
 #include "standin.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -135,9 +136,14 @@ static int all_in_one(int ranks)
     for (int i = 0; i < ranks; i++)
         OK(ncclAllReduce(memory[i], memory[i], COUNT, ncclFloat, ncclSum, comms[i], streams[i]));
     OK(ncclGroupEnd());
+    bool each = getenv("RCCL_CALLS_EACH");
+    for (int i = 0; i < ranks && each; i++) { /* what comes now hides none of the group's */
+        OK(hipSetDevice(i));
+        OK(hipStreamSynchronize(streams[i]));
+    }
     for (int i = 0; i < ranks; i++) {
         OK(hipSetDevice(i));
-        for (int k = 3 * i; getenv("RCCL_CALLS_EACH") && k < 4; k++) /* the first one more */
+        for (int k = 3 * i; each && k < 4; k++) /* the first one more */
             OK(ncclAllReduce(memory[i], memory[i], COUNT, ncclFloat, ncclSum, comms[i],
                              streams[i]));
         OK(hipStreamSynchronize(streams[i]));
