@@ -557,3 +557,13 @@ def test_what_is_given_twice_is_counted_once(tmp_path):
     said = "3 digests were given twice: counted once"
     assert (once.stderr, twice.stderr) == ("", f"hipboard ranks: {said}\n")
     assert twice.stdout == once.stdout.replace("\n\nWho makes", f"\nNote: {said}\n\nWho makes", 1)
+
+
+@pytest.mark.parametrize("name, nodes", [("node7", 1), ("ranks", 1), ("my_rank", 1), ("rank", 2), ("Rank", 2), ("worker", 2),
+                                         ("trainer", 2), ("process", 2), ("proc", 2), ("GPU", 2)])
+def test_a_worker_that_is_called_by_its_rank_is_on_a_node_of_its_own(name, nodes, tmp_path):
+    """Nobody knows where rank_3 was: by its clock no other's lateness is told."""
+    jobs = [[collective(1000 * n, 100, sequence=n, size=2) for n in range(1, 4)]] * 2
+    told = study(write(tmp_path / "job", jobs, host=lambda rank: name))
+    assert told["nodes_found"] == nodes
+    assert [rank["node"] for rank in told["ranks"]] == [name if nodes == 1 else f"{name}_{rank}" for rank in range(2)]

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/files.h"
 #include "base/json_members.h"
@@ -271,12 +273,22 @@ static void take_clock(const hb_trace *trace, hb_rank_origin *o)
     free(method);
 }
 
-/* "node7_4711" is of node7. */
+/* Of names that users give to torch's workers: each rank of all nodes may be called so. */
+static bool names_no_host(const char *name, size_t len)
+{
+    static const char *const words[] = {"rank", "worker", "trainer", "process", "proc", "gpu"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(words); i++)
+        if (strlen(words[i]) == len && strncasecmp(words[i], name, len) == 0) return true;
+    return false;
+}
+
+/* "node7_4711" is of node7; nobody knows where "rank_3" was, whose clock is taken for no other's. */
 static char *host_of(const hb_trace *trace, const char *worker)
 {
     char *host = member_text(trace, "host_name", NULL);
     const char *end = strrchr(worker, '_');
-    return host ? host : strndup(worker, end ? (size_t)(end - worker) : strlen(worker));
+    if (!end || names_no_host(worker, (size_t)(end - worker))) end = worker + strlen(worker);
+    return host ? host : strndup(worker, (size_t)(end - worker));
 }
 
 static hb_result write_digest(reading *r, const hb_trace *trace, const char *worker, hb_buf *digest)
