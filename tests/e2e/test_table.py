@@ -296,6 +296,30 @@ def test_traces_of_real_gpus(name):
     compare_totals(events, path)
 
 
+with gzip.open(ROOT / "tests/data/torch_h200_tables.json.gz") as file:
+    PRINTED = json.load(file)
+
+
+@pytest.mark.parametrize("options", PRINTED)
+def test_as_torch_printed_it_beside_the_gpu(options):
+    """By the process that recorded: it knew more than stands in the file."""
+    printed = ours(ROOT / "tests/data/torch_h200.json.gz", *options.split())
+    assert printed.rstrip("\n") == PRINTED[options].rstrip("\n")
+
+
+@pytest.mark.parametrize("told, inside", [({}, 500.5), ({"host_name": "node7"}, 0)])
+def test_calls_outside_of_operators_are_on_the_thread_that_ended_the_recording(told, inside, tmp_path):
+    """As in torch, which does not know better; hipboard's traces tell threads as they were."""
+    path = tmp_path / "gpu.json"
+    trace = {**gpu_trace(path, False), **told}
+    path.write_text(json.dumps(trace))
+    groups = {g["key"]: g for g in json.loads(ours(path, "--json"))["groups"] if g["cpu_time_total"]}
+    step, sync = groups["ProfilerStep*"], groups["hipDeviceSynchronize"]
+    linear = groups["aten::linear"]
+    assert step["self_cpu_time_total"] == pytest.approx(step["cpu_time_total"] - linear["cpu_time_total"] - inside)
+    assert sync["cpu_time_total"] == 500.5
+
+
 @pytest.mark.parametrize("ids", [{}, {"correlation": "External id"}])
 def test_without_links_calls_belong_to_the_operator_that_they_ran_in(ids, tmp_path):
     """Files of 2023, whose calls and kernels have their own correlation as External id, and ROCm's

@@ -35,10 +35,13 @@ class Event:
            "cpu_instant_event", "overhead"}
     MEMORY = {0: DeviceType.CPU, 1: DeviceType.CUDA, 6: DeviceType.HIP}
 
-    def __init__(self, event):
+    def __init__(self, event, ending_thread=None):
         self.event, self.args, self.cat = event, event.get("args", {}), event.get("cat")
+        self.ending_thread = ending_thread
         self.start = round(event["ts"] * 1000)
         self.end = self.start + round(event.get("dur", 0) * 1000)
+        if self.cat == "gpu_user_annotation":  # Kineto draws them wider
+            self.start, self.end = self.start + 1, self.end - 1
         self.own = self.cat in ("cpu_op", "user_annotation", "gpu_user_annotation")
 
     def shapes(self):  # of a list of tensors, torch keeps none
@@ -69,9 +72,8 @@ class Event:
     def end_ns(self):
         return self.end
 
-    def start_thread_id(self):  # calls of the runtime have the system's thread ids
-        return self.event["tid"] if self.own or self.cat == "cpu_instant_event" else \
-            10 ** 6 + self.event["tid"]
+    def start_thread_id(self):  # calls outside of all operators have the thread that ended the recording
+        return self.event["tid"] if self.own or self.cat == "cpu_instant_event" else self.ending_thread
 
     end_thread_id = start_thread_id
 
@@ -107,7 +109,10 @@ class Result:
 
 def torch_events(trace):
     """torch's list of FunctionEvents for a trace file."""
-    complete = [Event(e) for e in trace["traceEvents"]
+    operators = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["cat"] in ("cpu_op", "user_annotation")]
+    ending = [e["tid"] for e in operators if e["name"].startswith("ProfilerStep#")] or \
+        [e["tid"] for e in operators if e["tid"] == e["pid"]] or [-1]
+    complete = [Event(e, ending[-1]) for e in trace["traceEvents"]
                 if e["ph"] == "X" and e["cat"] not in ("Trace", "ac2g")]
     memory = [Event(e) for e in trace["traceEvents"] if e["name"] == "[memory]"]
     [span] = [e for e in trace["traceEvents"] if e.get("cat") == "Trace"]

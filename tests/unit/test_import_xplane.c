@@ -66,12 +66,21 @@ static void calls_steps_and_fills_of_xla_on_cuda(void **state)
 static void the_trace_viewers_json_is_refused_with_a_cure(void **state)
 {
     (void)state;
-    import_refused(keep_text("vm.trace.json",
-                             "{\"displayTimeUnit\":\"ns\",\"metadata\":{\"highres-ticks\":true},"
-                             "\"traceEvents\":[{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\","
-                             "\"args\":{\"name\":\"/device:GPU:0\"}},{\"ph\":\"X\",\"pid\":1,"
-                             "\"tid\":14,\"ts\":1.5,\"dur\":2,\"name\":\"gemm\"},{}]}"),
-                   HB_ERROR_FORMAT, "the .xplane.pb beside it is read");
+    static const char *const heads[] = {
+        "{\"displayTimeUnit\":\"ns\",\"metadata\":{\"highres-ticks\":true},\"traceEvents\":["
+        "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"/device:GPU:0\"}}",
+        "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [{\"ph\": \"M\", \"pid\": 1, \"name\": "
+        "\"process_name\", \"args\": {\"name\": \"/host:CPU\"}}, {\"ph\": \"M\", \"pid\": 1, "
+        "\"name\": \"process_sort_index\", \"args\": {\"sort_index\": 1}}"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[600];
+        snprintf(
+            text, sizeof text,
+            "%s,{\"ph\":\"X\",\"pid\":1,\"tid\":14,\"ts\":1.5,\"dur\":2,\"name\":\"gemm\"},{}]}",
+            heads[i]);
+        import_refused(keep_text("vm.trace.json", text), HB_ERROR_FORMAT,
+                       "the .xplane.pb beside it is read");
+    }
 }
 
 static void cut_off_anywhere(void **state)

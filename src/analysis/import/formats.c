@@ -31,11 +31,12 @@ static bool is_zstd(const hb_import_probe *probe)
     return hb_begins_as_zstd(probe->head, probe->size);
 }
 
-/* Of JAX and TensorFlow: Chrome's JSON without categories. */
+/* Of JAX and TensorFlow: JSON of Chrome without categories, and JAX's copy of it for Perfetto. */
 static bool is_xla_viewer(const hb_import_probe *probe)
 {
     hb_str head = {probe->head, (uint32_t)probe->size};
-    return probe->head[0] == '{' && hb_str_has(head, "\"highres-ticks\"") &&
+    return probe->head[0] == '{' &&
+           (hb_str_has(head, "\"highres-ticks\"") || hb_str_has(head, "\"process_sort_index\"")) &&
            (hb_str_has(head, "\"/host:CPU\"") || hb_str_has(head, "\"/device:"));
 }
 

@@ -282,7 +282,8 @@ static bool names_no_host(const char *name, size_t len)
     return false;
 }
 
-/* "node7_4711" is of node7; nobody knows where "rank_3" was, whose clock is taken for no other's. */
+/* "node7_4711" is of node7; nobody knows where "rank_3" was, whose clock is taken for no other's.
+ */
 static char *host_of(const hb_trace *trace, const char *worker)
 {
     char *host = member_text(trace, "host_name", NULL);

@@ -23,10 +23,11 @@ typedef struct builder {
     uint32_t *classes; /* by category: flags + 1, or CLASS_NONE */
     uint8_t *names;    /* by name: enum name_kind */
     int64_t start_ns;
+    uint32_t ending_thread; /* that ended the recording, where calls' own threads are not told */
     memory_index memory;
 } builder;
 
-enum { CLASS_NONE = UINT32_MAX };
+enum { CLASS_NONE = UINT32_MAX, NO_THREAD = UINT32_MAX };
 
 enum name_kind {
     NAME_UNKNOWN,
@@ -119,10 +120,31 @@ static uint32_t class_of(builder *b, const hb_row *row)
     return known == CLASS_NONE ? CLASS_NONE : known - 1;
 }
 
-/* Two numberings of threads: operators' and the runtime's. They meet where a call is linked. */
+/* Two numberings of threads: operators' and the runtime's. They meet where a call is linked. In
+ * torch, calls that are not have the thread that ended the recording. */
 static uint32_t thread_of(const builder *b, const hb_row *row, bool runtime)
 {
+    if (runtime && b->ending_thread != NO_THREAD) return b->ending_thread;
     return hb_row_tid(b->list->trace, row) * 2 + runtime;
+}
+
+/* torch's traces do not say which that was: it has the steps, or else is the process's first.
+ * Those of hipboard, which tell their host, have each call on a thread of its own. */
+static uint32_t find_ending_thread(const builder *b)
+{
+    const hb_trace *trace = b->list->trace;
+    uint32_t first = NO_THREAD, steps = NO_THREAD;
+    if (hb_trace_member(trace, "host_name").len) return NO_THREAD;
+    for (uint32_t i = 0; i < trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(trace, i);
+        if (row->kind == HB_KIND_OPERATOR && hb_row_tid(trace, row) == hb_row_pid(trace, row))
+            first = thread_of(b, row, false);
+        if (row->kind == HB_KIND_ANNOTATION && row->flags & HB_ROW_NAME &&
+            !hb_row_is_of(trace, row, HB_CATEGORY_GPU_USER_ANNOTATION) &&
+            hb_is_step(hb_trace_text(trace, row->name)))
+            steps = thread_of(b, row, false);
+    }
+    return steps != NO_THREAD ? steps : first;
 }
 
 static bool is_joined(const hb_row *row)
@@ -153,8 +175,10 @@ static void add_row(builder *b, uint32_t index)
     uint32_t class = class_of(b, row);
     enum name_kind name = class == CLASS_NONE ? NAME_FILTERED : kind_of_name(b, row->name);
     if (name == NAME_FILTERED) return;
-    hb_fn fn = {.start_ns = row->start - b->start_ns,
-                .end_ns = row->start - b->start_ns + HB_MAX(row->duration, 0),
+    /* An annotation of a GPU is drawn a nanosecond longer on both sides than its work took. */
+    bool wider = class == (HB_FN_ANNOTATION | HB_FN_DEVICE) && row->duration > 1;
+    hb_fn fn = {.start_ns = row->start - b->start_ns + wider,
+                .end_ns = row->start - b->start_ns + HB_MAX(row->duration, 0) - wider,
                 .row = index,
                 .name = row->name,
                 .thread = thread_of(b, row, class & HB_FN_RUNTIME),
@@ -189,6 +213,7 @@ static void collect(builder *b)
 {
     hb_trace *trace = b->list->trace;
     b->start_ns = b->list->start_ns = find_start(trace);
+    b->ending_thread = find_ending_thread(b);
     uint32_t num_strings = trace->strings.count; /* that rows have; more are added below */
     b->classes = HB_NEW_ARRAY(b->list->arena, uint32_t, num_strings);
     b->names = HB_NEW_ARRAY(b->list->arena, uint8_t, num_strings);
