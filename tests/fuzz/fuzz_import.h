@@ -173,6 +173,18 @@ static const bool any = true;
 static const bool any = false;
 #endif
 
+/* Each file of a set: what lies beside the first is read, too. What nobody claims is none's. */
+static bool are_of_family(int n)
+{
+    const hb_import_format *format = hb_import_format_of(paths[0]);
+    bool fits = format ? is_of_family(format) : any;
+    for (int i = 1; fits && i < n; i++) {
+        format = hb_import_format_of(paths[i]);
+        fits = !format || is_of_family(format);
+    }
+    return fits;
+}
+
 /* What the second import is asked: half of the inputs for the most at once, the others for what
  * does not go with that. Which an input is of its bytes tell. */
 static hb_import_options options_by(uint32_t hash)
@@ -204,7 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int n = write_files(data, size);
     const char *path = paths[0];
     const hb_import_format *format = hb_import_format_of(path);
-    bool fits = format ? is_of_family(format) : any;
+    bool fits = are_of_family(n);
     if (fits) {
         import_by(path, !format, &o, false);
         o = options_by(hash);
