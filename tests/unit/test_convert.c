@@ -187,6 +187,15 @@ static void broken_properties_are_mended(void **state)
                                      "\"traceEvents\": [" KERNEL(1, 1, "\"x\": 1") "]}"),
                      HB_OK);
     assert_has(f, "\"na\\\\me\": \"x\\\\y\"");
+    for (int n = 150; n < 250; n++) { /* up to the end of whatever room they are mended in */
+        char text[600];
+        snprintf(text, sizeof text,
+                 "{\"deviceProperties\": [{\"na\\me\": \"%0*d\", \"computeMajor\": \"9\"}], "
+                 "\"traceEvents\": [" KERNEL(1, 1, "\"x\": 1") "]}",
+                 n, 7);
+        assert_int_equal(convert_text(f, text), HB_OK);
+        assert_has(f, "07\", \"computeMajor\": 9}]");
+    }
 }
 
 /* The rounding overhang is cut off; a real crossing is taken out, and its call given to the scope

@@ -79,15 +79,16 @@ static void put_event(output *o, uint32_t place, const hb_raw_event *raw, hb_str
     hb_out_bytes(&o->out, o->event.data, o->event.size);
 }
 
-/* The list without its bracket, and a device for each number that is used. */
+/* The list without its bracket, and a device for each number that is used. Of several lists, of
+ * which the last counts, this may be one that has none. */
 static void write_properties(output *o, hb_str list)
 {
     hb_plan *plan = o->plan;
     int needed = plan->max_memory_device + 1;
     for (int i = 0; i < plan->num_devices; i++)
         needed = HB_MAX(needed, plan->numbers[i] + 1);
-    if (plan->num_properties == 0 || plan->num_properties >= needed ||
-        list.s[list.len - 1] != ']') {
+    bool has_any = *list.s == '[' && *hb_scan_space(list.s + 1) == '{';
+    if (plan->num_properties == 0 || plan->num_properties >= needed || !has_any) {
         hb_out_bytes(&o->out, list.s, list.len);
         return;
     }

@@ -166,7 +166,8 @@ enum { HB_SCAN_SLACK = 8 };
 /** For texts that were reported before. */
 void hb_ignore_defect(void *context, hb_json_defect defect, const char *at);
 
-/** Appends JSON with its strings escaped anew; `raw` says which of them were repaired. */
+/** Appends JSON with its strings escaped anew; `raw` says which of them were repaired. Behind it are
+ * HB_TEXT_ZEROS zeros, which are not counted. */
 bool hb_clean_json(const hb_raw_event *raw, hb_str json, hb_buf *out);
 
 #endif

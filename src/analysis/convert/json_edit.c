@@ -512,6 +512,14 @@ static const char *clean_string(hb_scan *scan, const hb_raw_event *raw, const ch
     return next;
 }
 
+/* Which scanning relies on; not counted. */
+static bool add_zeros(hb_buf *buf)
+{
+    char *p = hb_buf_reserve(buf, HB_TEXT_ZEROS);
+    if (p) memset(p, 0, HB_TEXT_ZEROS);
+    return p != NULL;
+}
+
 bool hb_clean_json(const hb_raw_event *raw, hb_str text, hb_buf *out)
 {
     const char *end = text.s + text.len;
@@ -530,17 +538,9 @@ bool hb_clean_json(const hb_raw_event *raw, hb_str text, hb_buf *out)
             hb_buf_append(out, p++, 1);
         }
     }
-    bool ok = p && !decoded.failed && !out->failed;
+    bool ok = p && !decoded.failed && !out->failed && add_zeros(out);
     hb_buf_free(&decoded);
     return ok;
-}
-
-/* Which scanning relies on; not counted. */
-static bool add_zeros(hb_buf *buf)
-{
-    char *p = hb_buf_reserve(buf, HB_TEXT_ZEROS);
-    if (p) memset(p, 0, HB_TEXT_ZEROS);
-    return p != NULL;
 }
 
 static void write_edits(const edits *e, hb_str text, hb_buf *out)
@@ -585,7 +585,7 @@ bool hb_edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, 
     hb_buf mended;
     hb_raw_event again;
     hb_buf_init(&mended, SIZE_MAX / 4);
-    bool ok = hb_clean_json(raw, text, &mended) && add_zeros(&mended);
+    bool ok = hb_clean_json(raw, text, &mended);
     hb_scan scan = {.end = mended.data + mended.size, .defect = hb_ignore_defect};
     ok = ok && hb_parse_event(&scan, mended.data + 1, false, &again);
     if (ok) {
