@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * exit() while one of hipboard's own threads stands still: the program ends all the same. The
- * thread is stopped as a debugger does it, alone, or does not get beyond its first steps.
+ * thread is stopped as a debugger does it, alone, or does not get beyond its first steps, or beyond
+ * the taking of a lock.
  */
 #include <sys/ptrace.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include <hipboard/event_log.h>
 
+#include "base/lock.h"
 #include "program.h"
 
 static const char *in_dir(const char *name)
@@ -43,52 +48,6 @@ static void record_steps(hb_profiler *prof)
     }
 }
 
-/* The thread stands still before there are steps, or behind them, perhaps amid its work. */
-static int record_and_exit(bool stopped_before)
-{
-    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
-    o.activities = HB_ACTIVITY_CPU;
-    o.on_demand = true;
-    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
-    hb_profiler *prof = hb_profiler_create(&o);
-    CHECK(prof && hb_profiler_start(prof) == HB_OK);
-    record_steps(prof);
-    if (stopped_before) CHECK(hb_profiler_flush(prof) == HB_OK);
-    make("ready");
-    await("go");
-    if (stopped_before) record_steps(prof);
-    exit(0);
-}
-
-static int stopped_before(void)
-{
-    return record_and_exit(true);
-}
-
-static int stopped_after(void)
-{
-    return record_and_exit(false);
-}
-
-static const char *never_begins; /* the thread's name */
-
-int __real_pthread_setname_np(pthread_t thread, const char *name);
-int __wrap_pthread_setname_np(pthread_t thread, const char *name);
-
-int __wrap_pthread_setname_np(pthread_t thread, const char *name)
-{
-    while (never_begins && strcmp(name, never_begins) == 0)
-        pause();
-    return __real_pthread_setname_np(thread, name);
-}
-
-static int control_never_begins(void)
-{
-    never_begins = "hipboard/contro";
-    make("go");
-    return record_and_exit(false);
-}
-
 /* The thread of that name of a process; 0: there is none. */
 static pid_t thread_called(pid_t pid, const char *name)
 {
@@ -105,6 +64,136 @@ static pid_t thread_called(pid_t pid, const char *name)
     }
     if (d) closedir(d);
     return found;
+}
+
+/* ---- a thread that keeps a lock ---- */
+
+static const char *keeper; /* the thread's name */
+static enum hb_lock_level kept;
+static atomic_bool may_keep, is_kept;
+
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex);
+
+static void keep(const pthread_mutex_t *mutex)
+{
+    char name[16];
+    const hb_lock *lock = (const hb_lock *)mutex;
+    if (!atomic_load(&may_keep) || lock->level != kept) return;
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    if (strcmp(name, keeper) != 0) return;
+    atomic_store(&is_kept, true);
+    for (;;)
+        pause();
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    int error = __real_pthread_mutex_lock(mutex);
+    if (!error) keep(mutex);
+    return error;
+}
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+    int error = __real_pthread_mutex_trylock(mutex);
+    if (!error) keep(mutex);
+    return error;
+}
+
+static void await_keeper(void)
+{
+    if (!keeper) return;
+    while (!thread_called(getpid(), keeper))
+        poll(NULL, 0, 5);
+    atomic_store(&may_keep, true);
+    while (!atomic_load(&is_kept))
+        poll(NULL, 0, 5);
+}
+
+static hb_profiler *stopped_late; /* by the program's own exit handler */
+
+/* The thread stands still before there are steps, or behind them, perhaps amid its work. */
+static int record_and_exit(bool stopped_before)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_demand = true;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "w", 0);
+    hb_profiler *prof = hb_profiler_create(&o);
+    CHECK(prof && hb_profiler_start(prof) == HB_OK);
+    stopped_late = prof;
+    record_steps(prof);
+    if (stopped_before) CHECK(hb_profiler_flush(prof) == HB_OK);
+    make("ready");
+    await("go");
+    if (stopped_before) record_steps(prof);
+    await_keeper();
+    exit(0);
+}
+
+static int stopped_before(void)
+{
+    return record_and_exit(true);
+}
+
+static int stopped_after(void)
+{
+    return record_and_exit(false);
+}
+
+/* What the program's own handlers call behind hipboard's. */
+static void go_on_at_exit(void)
+{
+    CHECK(hb_profiler_stop(stopped_late) == HB_ERROR_STATE);
+    CHECK(hb_profiler_flush(stopped_late) == HB_ERROR_STATE);
+    hb_scalar("loss", 1);
+    hb_profiler_destroy(stopped_late);
+}
+
+static int exit_while_kept(const char *thread, enum hb_lock_level level)
+{
+    keeper = thread;
+    kept = level;
+    atexit(go_on_at_exit);
+    make("go");
+    return record_and_exit(false);
+}
+
+static const char *never_begins; /* the thread's name */
+
+int __real_pthread_setname_np(pthread_t thread, const char *name);
+int __wrap_pthread_setname_np(pthread_t thread, const char *name);
+
+int __wrap_pthread_setname_np(pthread_t thread, const char *name)
+{
+    while (never_begins && strcmp(name, never_begins) == 0)
+        pause();
+    return __real_pthread_setname_np(thread, name);
+}
+
+static int control_keeps_its_lock(void)
+{
+    return exit_while_kept("hipboard/contro", HB_LOCK_CONTROL);
+}
+
+static int writer_keeps_the_profilers_lock(void)
+{
+    return exit_while_kept("hipboard/writer", HB_LOCK_PROFILER);
+}
+
+static int event_log_keeps_its_lock(void)
+{
+    return exit_while_kept("hipboard/events", HB_LOCK_EVENT_LOG);
+}
+
+static int control_never_begins(void)
+{
+    never_begins = "hipboard/contro";
+    make("go");
+    return record_and_exit(false);
 }
 
 /* Whether it waits for work: it has no lock of the sanitizer's, which a thread has while it gives
@@ -197,10 +286,22 @@ static void while_the_control_thread_has_not_begun(void **state)
     assert_int_equal(run_program(control_never_begins), 0);
 }
 
+static void while_a_lock_is_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program(control_keeps_its_lock), 0);
+    assert_int_equal(run_program(writer_keeps_the_profilers_lock), 0);
+    assert_int_equal(run_program(event_log_keeps_its_lock), 0);
+}
+
 int main(int argc, char **argv)
 {
-    static const program programs[] = {PROGRAM(stopped_before), PROGRAM(stopped_after),
-                                       PROGRAM(control_never_begins)};
+    static const program programs[] = {PROGRAM(stopped_before),
+                                       PROGRAM(stopped_after),
+                                       PROGRAM(control_never_begins),
+                                       PROGRAM(control_keeps_its_lock),
+                                       PROGRAM(writer_keeps_the_profilers_lock),
+                                       PROGRAM(event_log_keeps_its_lock)};
     const struct CMUnitTest tests[] = {
         IN_DIR(while_the_control_thread_stands_still),
         IN_DIR(while_the_writer_stands_still),
@@ -208,6 +309,7 @@ int main(int argc, char **argv)
         IN_DIR(while_the_event_log_stands_still),
         IN_DIR(while_the_writer_waits_for_the_event_log),
         IN_DIR(while_the_control_thread_has_not_begun),
+        IN_DIR(while_a_lock_is_kept),
     };
     int status;
     if (argc > 1 && is_program(argv, programs, sizeof programs / sizeof *programs, &status))

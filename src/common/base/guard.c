@@ -2,15 +2,19 @@
 #include "base/guard.h"
 
 #include <errno.h>
+#include <locale.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/base.h"
 
 #define PATIENCE_MS 2000
 
 static __thread hb_guard *innermost;
-static __thread bool exiting;
+static __thread bool exiting, has_left;
+static __thread jmp_buf *way_out; /* of what runs at exit */
 
 void hb_guard_begin(hb_guard *guard)
 {
@@ -96,7 +100,7 @@ static void end_wait(int slot)
 
 void hb_guard_in_child(void)
 {
-    exiting = false;
+    exiting = has_left = false;
     for (size_t i = 0; i < HB_ARRAY_LEN(waits); i++)
         atomic_store_explicit(&waits[i].waiter, 0, memory_order_relaxed);
 }
@@ -191,10 +195,76 @@ bool hb_patience_sleep(hb_patience *patience, pthread_t thread)
     return pthread_getcpuclockid(thread, &clock) != 0 || goes_on(patience, clock, 1);
 }
 
-bool hb_patience_sleep_of(hb_patience *patience, pid_t tid)
+static clockid_t clock_of(pid_t tid)
 {
     enum { PER_THREAD = 4, SCHEDULED = 2 }; /* the kernel's clock ids, which need no pthread_t */
-    clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | PER_THREAD | SCHEDULED);
+    return (clockid_t)(~(unsigned)tid << 3 | PER_THREAD | SCHEDULED);
+}
+
+bool hb_patience_sleep_of(hb_patience *patience, pid_t tid)
+{
     hb_sleep_us(1000);
-    return goes_on(patience, clock, 1);
+    return goes_on(patience, clock_of(tid), 1);
+}
+
+/* ---- locks at exit ---- */
+
+/* A thread that has a mutex is in it as its owner some instructions later: 0 meanwhile. */
+static bool holder_goes_on(hb_patience *patience, pid_t holder)
+{
+    if (holder == gettid()) return false;
+    if (holder)
+        return !was_given_up(works_for(clock_of(holder))) && hb_patience_sleep_of(patience, holder);
+    hb_sleep_us(1000);
+    return ++patience->idle_ms < PATIENCE_MS;
+}
+
+/* glibc notes who has a mutex; of another C library's nobody is known, who is given 2 s in all. */
+static pid_t holder_of(pthread_mutex_t *mutex)
+{
+#ifdef __GLIBC__
+    return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+#else
+    (void)mutex;
+    return 0;
+#endif
+}
+
+void hb_patience_lock(pthread_mutex_t *mutex)
+{
+    hb_patience patience = {0};
+    if (!way_out) {
+        pthread_mutex_lock(mutex);
+        return;
+    }
+    while (pthread_mutex_trylock(mutex) != 0)
+        if (!holder_goes_on(&patience, holder_of(mutex))) longjmp(*way_out, 1);
+}
+
+bool hb_guard_exit_by(void (*fn)(void))
+{
+    jmp_buf out;
+    hb_guard guard;
+    locale_t locale = uselocale((locale_t)0);
+    hb_guard_begin(&guard);
+    way_out = &out;
+    volatile bool done = false;
+    if (setjmp(out) == 0) {
+        fn();
+        done = true;
+    }
+    way_out = NULL;
+    if (!done) {
+        has_left = true;
+        hb_locks_leave();
+        uselocale(locale);
+        innermost = &guard;
+    }
+    hb_guard_end(&guard);
+    return done;
+}
+
+bool hb_guard_has_left(void)
+{
+    return has_left;
 }

@@ -46,6 +46,12 @@ bool hb_guard_is_inside(void);
 void hb_guard_exits(bool exits);
 bool hb_guard_is_exiting(void);
 
+/** Calls `fn` on a thread that exits. Where `fn` wants a lock whose holder has done nothing for 2 s
+ * it is left as it is, with all that it holds: false. */
+bool hb_guard_exit_by(void (*fn)(void));
+/** That was so: what the thread calls would wait for ever for what it has itself. */
+bool hb_guard_has_left(void);
+
 /** In a forked child: nobody waits, nor exits, if not by an exit() of its own. */
 void hb_guard_in_child(void);
 

@@ -192,7 +192,7 @@ void hb_lock_take(hb_lock *lock)
     if (is_open(lock)) return;
     if (mine.depth == 0) shield();
     check_order(lock);
-    pthread_mutex_lock(&lock->mutex);
+    if (pthread_mutex_trylock(&lock->mutex) != 0) hb_patience_lock(&lock->mutex);
     took(lock);
 }
 
@@ -202,6 +202,15 @@ void hb_lock_give(hb_lock *lock)
     note_given(lock);
     pthread_mutex_unlock(&lock->mutex);
     if (--mine.depth == 0) unshield();
+}
+
+void hb_locks_leave(void)
+{
+#ifdef HB_LOCK_CHECKS
+    mine.num_bare = 0;
+#endif
+    if (mine.depth) unshield();
+    mine.depth = 0;
 }
 
 bool hb_bare_lock_take_within(hb_bare_lock *lock, int64_t timeout_ms)

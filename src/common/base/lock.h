@@ -78,6 +78,10 @@ typedef struct hb_lock {
         .mutex = PTHREAD_MUTEX_INITIALIZER, .level = HB_LOCK_##level_ \
     }
 
+/** pthread_mutex_lock() of a lock that another thread has; base/guard.h says what else it does at
+ * exit. */
+void hb_patience_lock(pthread_mutex_t *mutex);
+
 /** Makes a lock in zeroed memory, or anew in a forked child, whatever state it is in. Nothing
  * destroys it. */
 void hb_lock_init(hb_lock *lock, enum hb_lock_level level);
@@ -88,6 +92,10 @@ void hb_lock_give(hb_lock *lock);
 /** On a thread that takes no signals and is not cancelled anyway, one of the library's own: its
  * locks need no system call for that, until it says `false`. Holds none meanwhile. */
 void hb_locks_shielded(bool always);
+
+/** The thread leaves what it does for good: those that it holds stay so, and its signals and its
+ * cancellation are again as they were before it took the first. */
+void hb_locks_leave(void);
 
 /* ---- bare locks ----
  *
@@ -127,7 +135,7 @@ void hb_bare_lock_unnote(const hb_bare_lock *lock);
 static inline void hb_bare_lock_take(hb_bare_lock *lock)
 {
     hb_bare_lock_check(lock);
-    pthread_mutex_lock(&lock->mutex);
+    if (pthread_mutex_trylock(&lock->mutex) != 0) hb_patience_lock(&lock->mutex);
     hb_bare_lock_note(lock);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/guard.h"
 #include "base/lock.h"
 #include "base/thread_start.h"
@@ -108,10 +109,13 @@ static bool (*interrupted)(void);
 
 static void at_exit(void)
 {
-    if (!is_our_process() || hb_guard_is_inside() || (interrupted && interrupted())) return;
+    if (!is_our_process() || hb_guard_is_inside() || hb_guard_has_left()) return;
+    if (interrupted && interrupted()) return;
     hb_guard_exits(true); /* for good: what the program's own handlers call later waits no longer */
     for (int i = 0; i < HB_EXIT_ROOMS; i++)
-        if (exit_rooms[i]) exit_rooms[i]();
+        if (exit_rooms[i] && !hb_guard_exit_by(exit_rooms[i]))
+            hb_warn("a thread stands still amid its work: the program ends without what was not "
+                    "written yet");
 }
 
 /* Asked for anew with each room, to come before what was asked for until then: so the first does

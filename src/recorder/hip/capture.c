@@ -563,10 +563,8 @@ void hb_device_stop(void)
     hb_bare_lock_give(&state.lock);
 }
 
-/* A profiler that is still running will stop when the runtime is gone. */
-static void at_exit(void)
+static void stop_for_good(void)
 {
-    hb_guard_exits(true); /* it comes before all that else happens then */
     hb_bare_lock_take(&state.lock);
     stop();
     hb_bare_lock_give(&state.lock);
@@ -576,4 +574,11 @@ static void at_exit(void)
     hb_bare_lock_take(&state.lock);
     state.gone = true;
     hb_bare_lock_give(&state.lock);
+}
+
+/* A profiler that is still running will stop when the runtime is gone. */
+static void at_exit(void)
+{
+    hb_guard_exits(true); /* it comes before all that else happens then */
+    if (!hb_guard_exit_by(stop_for_good)) state.gone = true;
 }

@@ -153,7 +153,7 @@ static hb_result enter(hb_profiler *prof, const char *call, bool *outermost)
     *outermost = false;
     if (!prof || prof->pid != getpid()) return HB_OK; /* told by whoever is called */
     pid_t self = gettid(), other = 0, ends = atomic_load(&prof->ends);
-    if (ends && ends != self)
+    if ((ends && ends != self) || hb_guard_has_left())
         return hb_fail(HB_ERROR_STATE, "%s: the program is ending, its exit handlers run", call);
     *outermost = atomic_compare_exchange_strong(&prof->inside, &other, self);
     if (*outermost || other == self) return HB_OK;
@@ -467,6 +467,8 @@ hb_result hb_profiler_flush(hb_profiler *prof)
     HB_GUARDED();
     if (!prof) return hb_fail(HB_ERROR_INVALID_ARGUMENT, "flush: the profiler is NULL");
     if (prof->pid != getpid()) return HB_OK;
+    if (hb_guard_has_left())
+        return hb_fail(HB_ERROR_STATE, "flush: the program is ending, its exit handlers run");
     hb_control_settle(prof, false);
     hb_worker_wait(prof);
     return hb_worker_result(prof);
@@ -475,7 +477,7 @@ hb_result hb_profiler_flush(hb_profiler *prof)
 void hb_profiler_destroy(hb_profiler *prof)
 {
     HB_GUARDED();
-    if (!prof) return;
+    if (!prof || hb_guard_has_left()) return;
     if (prof->in_handler) { /* whoever called it still needs it */
         prof->doomed = true;
         return;

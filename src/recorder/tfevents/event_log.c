@@ -165,7 +165,8 @@ static HB_COLD hb_result dropped(hb_event_log *log, uint64_t count)
 static HB_COLD hb_result get_ready(hb_event_log *log, uint64_t count)
 {
     int running = __atomic_load_n(&log->running, __ATOMIC_ACQUIRE);
-    if (running == HB_LOG_ENDS && !hb_guard_is_exiting() && !hb_background_is_this())
+    bool refused = !hb_guard_is_exiting() && !hb_background_is_this();
+    if (running == HB_LOG_ENDS && (refused || hb_guard_has_left()))
         return hb_fail(HB_ERROR_STATE,
                        "event log in '%s': the program is ending, its exit handlers "
                        "run",
