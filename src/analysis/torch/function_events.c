@@ -23,6 +23,7 @@ typedef struct builder {
     uint32_t *classes; /* by category: flags + 1, or CLASS_NONE */
     uint8_t *names;    /* by name: enum name_kind */
     int64_t start_ns;
+    bool *has_work;         /* by track: a stream's */
     uint32_t ending_thread; /* that ended the recording, where calls' own threads are not told */
     memory_index memory;
 } builder;
@@ -128,23 +129,46 @@ static uint32_t thread_of(const builder *b, const hb_row *row, bool runtime)
     return hb_row_tid(b->list->trace, row) * 2 + runtime;
 }
 
-/* torch's traces do not say which that was: it has the steps, or else is the process's first.
- * Those of hipboard, which tell their host, have each call on a thread of its own. */
-static uint32_t find_ending_thread(const builder *b)
+static bool is_on_host(const builder *b, const hb_row *row)
+{
+    return !b->has_work[row->track] &&
+           !hb_row_is_of(b->list->trace, row, HB_CATEGORY_GPU_USER_ANNOTATION);
+}
+
+/* torch's traces do not say which thread ended the recording: it has the steps, or else is the
+ * process's first. Those of hipboard, which tell their host, have each call on its own. */
+static void find_ending_thread(builder *b)
 {
     const hb_trace *trace = b->list->trace;
     uint32_t first = NO_THREAD, steps = NO_THREAD;
-    if (hb_trace_member(trace, "host_name").len) return NO_THREAD;
+    b->ending_thread = NO_THREAD;
+    if (hb_trace_member(trace, "host_name").len) return;
     for (uint32_t i = 0; i < trace->rows.count; i++) {
         const hb_row *row = hb_trace_row(trace, i);
         if (row->kind == HB_KIND_OPERATOR && hb_row_tid(trace, row) == hb_row_pid(trace, row))
             first = thread_of(b, row, false);
-        if (row->kind == HB_KIND_ANNOTATION && row->flags & HB_ROW_NAME &&
-            !hb_row_is_of(trace, row, HB_CATEGORY_GPU_USER_ANNOTATION) &&
+        if (row->kind == HB_KIND_ANNOTATION && row->flags & HB_ROW_NAME && is_on_host(b, row) &&
             hb_is_step(hb_trace_text(trace, row->name)))
             steps = thread_of(b, row, false);
     }
-    return steps != NO_THREAD ? steps : first;
+    b->ending_thread = steps != NO_THREAD ? steps : first;
+}
+
+static void find_streams(builder *b)
+{
+    const hb_trace *trace = b->list->trace;
+    b->has_work = HB_NEW_ARRAY(b->list->arena, bool, trace->tracks.items.count + 1);
+    for (uint32_t i = 0; i < trace->rows.count; i++) {
+        const hb_row *row = hb_trace_row(trace, i);
+        if (hb_row_is_work(row)) b->has_work[row->track] = true;
+    }
+}
+
+/* As `hipboard convert` leaves steps of GPUs, so that the plugin does not count them again. */
+static bool is_hidden_annotation(const builder *b, const hb_row *row)
+{
+    return b->has_work[row->track] && hb_row_is_of(b->list->trace, row, HB_CATEGORY_OUTSIDE_TREE) &&
+           hb_is_step(hb_trace_text(b->list->trace, row->name));
 }
 
 static bool is_joined(const hb_row *row)
@@ -175,6 +199,7 @@ static void add_row(builder *b, uint32_t index)
     uint32_t class = class_of(b, row);
     enum name_kind name = class == CLASS_NONE ? NAME_FILTERED : kind_of_name(b, row->name);
     if (name == NAME_FILTERED) return;
+    if (class == 0 && is_hidden_annotation(b, row)) class = HB_FN_ANNOTATION | HB_FN_DEVICE;
     /* An annotation of a GPU is drawn a nanosecond longer on both sides than its work took. */
     bool wider = class == (HB_FN_ANNOTATION | HB_FN_DEVICE) && row->duration > 1;
     hb_fn fn = {.start_ns = row->start - b->start_ns + wider,
@@ -213,7 +238,8 @@ static void collect(builder *b)
 {
     hb_trace *trace = b->list->trace;
     b->start_ns = b->list->start_ns = find_start(trace);
-    b->ending_thread = find_ending_thread(b);
+    find_streams(b);
+    find_ending_thread(b);
     uint32_t num_strings = trace->strings.count; /* that rows have; more are added below */
     b->classes = HB_NEW_ARRAY(b->list->arena, uint32_t, num_strings);
     b->names = HB_NEW_ARRAY(b->list->arena, uint8_t, num_strings);
