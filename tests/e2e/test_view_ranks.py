@@ -86,8 +86,10 @@ def test_one_rank_and_one_step(two_ranks):
     [tables], _ = view(two_ranks, "--rank", 0, "--step", 1)
     assert [row["Worker"] for row in tables["Steps"]] == ["b"]
     assert [row["Worker"] for row in tables["Collectives"]] == ["b"]
-    [tables], _ = view(two_ranks, "--step", 2)
-    assert not tables["Steps"]
+    [same], _ = view(two_ranks, "--rank", 0, "--step", "01")
+    assert same == tables
+    tables, done = view(two_ranks, "--step", 2)
+    assert (tables, done.returncode) == ([], 1) and done.stderr.endswith(b"its traces have no step 2\n")
 
 
 def test_a_rank_that_is_not_there(two_ranks):

@@ -159,10 +159,30 @@ static hb_trace_file *open_source(request *r, const input *from)
 
 /* ---- file by file ---- */
 
+static bool has_step(request *r, const char *title, const char *who, bool found)
+{
+    if (found) return true;
+    fprintf(stderr, "hipboard view: %s: %s no step %s\n", title, who, r->run.step);
+    r->status = EXIT_FAILED;
+    return false;
+}
+
+/* Where steps are rows. */
+static bool has_step_row(request *r, const char *path, hb_trace_file *file)
+{
+    const hb_step_stat *list;
+    size_t count, i = 0;
+    if (!is_fine(r, path, hb_trace_file_steps(file, &list, &count))) return false;
+    while (i < count && strcmp(list[i].name, r->run.step) != 0)
+        i++;
+    return has_step(r, path, "the trace has", i < count);
+}
+
 static bool choose_step(request *r, const char *path, hb_trace_file *file)
 {
     long long step;
-    if (!r->run.step || r->view->has_steps) return true;
+    if (!r->run.step) return true;
+    if (r->view->has_steps) return has_step_row(r, path, file);
     parse_number(r->run.step, LLONG_MIN, LLONG_MAX, &step);
     return is_fine(r, path, hb_trace_file_keep_steps(file, step, step));
 }
@@ -235,13 +255,25 @@ static bool has_wanted_rank(const request *r, hb_ranks *ranks)
     return false;
 }
 
+static bool has_wanted_step(request *r, const char *title, hb_ranks *ranks)
+{
+    const hb_rank_step *list;
+    size_t count, i = 0;
+    if (!r->run.step || hb_ranks_steps(ranks, &list, &count) != HB_OK) return true;
+    while (i < count && strcmp(list[i].step, r->run.step) != 0)
+        i++;
+    return has_step(r, title, "its traces have", i < count);
+}
+
 static void show_group(request *r, const input *first, const group *g)
 {
     char title[1024];
     if (!g->count) return;
     snprintf(title, sizeof title, "%s, span %s", first->file.run, first->file.span);
     r->run.path = first->file.run;
-    if (!is_fine(r, title, hb_ranks_compare(g->ranks)) || !has_wanted_rank(r, g->ranks)) return;
+    if (!is_fine(r, title, hb_ranks_compare(g->ranks)) || !has_wanted_rank(r, g->ranks) ||
+        !has_wanted_step(r, title, g->ranks))
+        return;
     print_head(&r->run, first->in_logdir ? title : "files", "run");
     if (r->run.format == VIEW_JSON) {
         fputs(", \"span\": ", stdout);
@@ -397,11 +429,15 @@ static const char *take_view(void *to, const char *name)
     return NULL;
 }
 
+/* As traces write it. */
 static const char *take_step(void *to, const char *text)
 {
+    static char step[24];
     long long n;
-    *(const char **)to = text;
-    return parse_number(text, LLONG_MIN, LLONG_MAX, &n) ? NULL : "expected a step's number";
+    if (!parse_number(text, LLONG_MIN, LLONG_MAX, &n)) return "expected a step's number";
+    snprintf(step, sizeof step, "%lld", n);
+    *(const char **)to = step;
+    return NULL;
 }
 
 static const char *take_rank(void *to, const char *text)
