@@ -352,6 +352,21 @@ static void steps_have_a_length(void **state)
     assert_int_equal(count(f, "step_hidden"), 0);
 }
 
+/* Older traces have steps as operators, with ids. */
+static void hidden_steps_own_no_calls(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(f, X("user_annotation", "ProfilerStep#1", 7, 0, 900, "\"External id\": 9"),
+                X("cpu_op", "a", 7, 18, 20, "\"External id\": 4"),
+                X("cpu_op", "ProfilerStep#2", 7, 20, 8, "\"External id\": 1"),
+                X("Runtime", "hipLaunchKernel", 7, 21, 3, "\"External id\": 1, \"correlation\": 1"),
+                KERNEL(22, 6, "\"External id\": 1, \"correlation\": 1")),
+        HB_OK);
+    assert_int_equal(count(f, "step_hidden"), 1);
+    assert_has(f, "\"ts\":21,\"dur\":3,\"args\":{\"External id\": 4,");
+}
+
 static void broken_text_is_mended(void **state)
 {
     fixture *f = *state;
@@ -696,6 +711,7 @@ int main(void)
         TEST(hip_memory_becomes_gpu_memory),
         TEST(numbers_of_agents_become_numbers_of_gpus),
         TEST(broken_properties_are_mended),
+        TEST(hidden_steps_own_no_calls),
         TEST(scopes_nest),
         TEST(calls_of_merged_operators_move_to_the_child),
         TEST(calls_are_linked_before_they_are_moved),

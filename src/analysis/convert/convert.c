@@ -443,12 +443,13 @@ static void count_file(hb_plan *plan)
 /* What of it fails for want of memory leaves the arena. */
 static hb_result decide(hb_plan *plan)
 {
-    if (!plan->options->kineto)
+    hb_plan_index_calls(plan);
+    if (!plan->options->kineto) { /* what is hidden owns no calls */
         hb_plan_nesting(plan);
-    else
-        hb_plan_index_owners(plan);
+        hb_plan_steps(plan);
+    }
+    hb_plan_index_owners(plan);
     hb_plan_links(plan);
-    if (!plan->options->kineto) hb_plan_steps(plan);
     return hb_plan_parts(plan);
 }
 

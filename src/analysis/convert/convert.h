@@ -139,7 +139,9 @@ bool hb_plan_time(const hb_value *value, int64_t *ns);
 bool hb_plan_is_old_clock(const hb_plan *plan, hb_str key);
 /** Tells apart what several processes give the same number. */
 hb_result hb_plan_processes(hb_plan *plan);
-/** Fills plan->owners and plan->scopes. */
+/** Fills plan->calls. */
+void hb_plan_index_calls(hb_plan *plan);
+/** Fills plan->owners and plan->scopes, by what is not hidden. */
 void hb_plan_index_owners(hb_plan *plan);
 void hb_plan_nesting(hb_plan *plan);
 void hb_plan_links(hb_plan *plan);

@@ -94,7 +94,7 @@ int hb_plan_number(const hb_plan *plan, int64_t device)
 
 /* ---- ids ---- */
 
-static void index_calls(hb_plan *plan)
+void hb_plan_index_calls(hb_plan *plan)
 {
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
@@ -240,7 +240,6 @@ static void link_work(hb_plan *plan)
 
 void hb_plan_links(hb_plan *plan)
 {
-    index_calls(plan);
     link_work(plan);
     for (uint32_t i = 0; i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);

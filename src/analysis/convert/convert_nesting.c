@@ -220,5 +220,4 @@ void hb_plan_nesting(hb_plan *plan)
     hb_sort(&plan->arena, nodes, count, sizeof *nodes, is_before, plan);
     build(&f, nodes, count);
     hb_arena_give_back(&plan->arena, nodes, count * sizeof *nodes);
-    hb_plan_index_owners(plan);
 }
