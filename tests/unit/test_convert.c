@@ -229,6 +229,18 @@ static void calls_of_merged_operators_move_to_the_child(void **state)
 }
 
 /* Its id is its own correlation, and by accident that of an operator that merges with another. */
+/* 0 is no id: calls with it are outside of all operators, whatever has it beside them. */
+static void calls_without_an_id_are_not_moved(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(f, X("cpu_op", "a", 1, 0, 100, "\"External id\": 0"),
+                X("cpu_op", "a", 1, 10, 80, "\"External id\": 78"),
+                X("Runtime", "hipFree", 1, 200, 1, "\"External id\": 0, \"correlation\": 4")),
+        HB_OK);
+    assert_has(f, "\"ts\":200,\"dur\":1,\"args\":{\"External id\": 0,");
+}
+
 static void calls_are_linked_before_they_are_moved(void **state)
 {
     fixture *f = *state;
@@ -714,6 +726,7 @@ int main(void)
         TEST(hidden_steps_own_no_calls),
         TEST(scopes_nest),
         TEST(calls_of_merged_operators_move_to_the_child),
+        TEST(calls_without_an_id_are_not_moved),
         TEST(calls_are_linked_before_they_are_moved),
         TEST(calls_with_an_id_that_nobody_has_belong_to_their_thread),
         TEST(calls_of_a_step_stay_the_steps),

@@ -42,10 +42,11 @@ static bool is_node(const hb_item *item)
     return hb_item_is_scope(item) && !(item->flags & HB_ITEM_HIDE);
 }
 
-/* Calls of `from` become calls of `to`. */
+/* Calls of `from` become calls of `to`. Those without an id are nobody's. */
 static void move_calls(forest *f, const hb_item *from, const hb_item *to)
 {
-    if (from->ext == HB_ABSENT || !to || to->ext == HB_ABSENT || from->ext == to->ext) return;
+    if (from->ext == HB_ABSENT || from->ext == HB_NO_ID) return;
+    if (!to || to->ext == HB_ABSENT || from->ext == to->ext) return;
     hb_moves *moves = &f->plan->moves;
     *HB_PUSH(&f->plan->arena, &moves->to) = to->ext;
     hb_dict_set(&f->plan->arena, &moves->index, (uint64_t)from->ext, moves->to.count - 1);
