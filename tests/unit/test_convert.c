@@ -228,6 +228,20 @@ static void calls_of_merged_operators_move_to_the_child(void **state)
     assert_has(f, "\"External id\": 2, \"correlation\": 8");
 }
 
+/* Of two operators with one id one is hidden, as it crosses another's end. */
+static void calls_stay_with_the_operator_that_is_left_of_an_id(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(f, X("cpu_op", "a", 1, 0, 100, "\"External id\": 3"),
+                X("cpu_op", "b", 1, 50, 70, "\"External id\": 1"),
+                X("cpu_op", "c", 1, 200, 10, "\"External id\": 1"),
+                X("Runtime", "hipFree", 1, 205, 1, "\"External id\": 1, \"correlation\": 4")),
+        HB_OK);
+    assert_int_equal(count(f, "scope_crossing"), 1);
+    assert_has(f, "\"ts\":205,\"dur\":1,\"args\":{\"External id\": 1,");
+}
+
 /* Its id is its own correlation, and by accident that of an operator that merges with another. */
 /* 0 is no id: calls with it are outside of all operators, whatever has it beside them. */
 static void calls_without_an_id_are_not_moved(void **state)
@@ -727,6 +741,7 @@ int main(void)
         TEST(scopes_nest),
         TEST(calls_of_merged_operators_move_to_the_child),
         TEST(calls_without_an_id_are_not_moved),
+        TEST(calls_stay_with_the_operator_that_is_left_of_an_id),
         TEST(calls_are_linked_before_they_are_moved),
         TEST(calls_with_an_id_that_nobody_has_belong_to_their_thread),
         TEST(calls_of_a_step_stay_the_steps),

@@ -59,10 +59,15 @@ typedef struct hb_item {
     uint8_t role, flags;
 } hb_item;
 
+typedef struct hb_move {
+    int64_t from, to; /* External ids */
+} hb_move;
+
 /** Operators that the plugin does not see, or whose calls it forgets, and who gets those. */
 typedef struct hb_moves {
-    hb_dict index;      /* External id -> index in `to` */
-    HB_VEC(int64_t) to; /* External ids */
+    hb_dict index;          /* External id -> index in `to` */
+    HB_VEC(int64_t) to;     /* External ids */
+    HB_VEC(hb_move) hidden; /* of operators that are hidden: moves if no other has the id */
 } hb_moves;
 
 enum { HB_PLAN_DEVICES = 64 };
@@ -143,6 +148,8 @@ hb_result hb_plan_processes(hb_plan *plan);
 void hb_plan_index_calls(hb_plan *plan);
 /** Fills plan->owners and plan->scopes, by what is not hidden. */
 void hb_plan_index_owners(hb_plan *plan);
+/** Whether an operator that is not hidden has the External id. */
+bool hb_plan_is_operators(const hb_plan *plan, int64_t id);
 void hb_plan_nesting(hb_plan *plan);
 void hb_plan_links(hb_plan *plan);
 /** Gives calls to those who get them instead of their own operators. */

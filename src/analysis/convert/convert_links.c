@@ -103,7 +103,7 @@ void hb_plan_index_calls(hb_plan *plan)
     }
 }
 
-static bool is_operators(const hb_plan *plan, int64_t id)
+bool hb_plan_is_operators(const hb_plan *plan, int64_t id)
 {
     if (id == HB_ABSENT) return false;
     if (hb_is_key_int(id)) return hb_key_set_has(&plan->owners, hb_key_int(id));
@@ -114,13 +114,13 @@ static bool is_operators(const hb_plan *plan, int64_t id)
 static bool becomes_operator(const hb_plan *plan, const hb_item *scope)
 {
     return scope->role == HB_PLAN_SCOPE && !plan->options->kineto &&
-           !is_operators(plan, scope->ext);
+           !hb_plan_is_operators(plan, scope->ext);
 }
 
 static bool has_owner(const hb_plan *plan, int64_t id)
 {
     uint32_t scope = id == HB_ABSENT ? UINT32_MAX : hb_dict_value(&plan->scopes, (uint64_t)id);
-    return is_operators(plan, id) ||
+    return hb_plan_is_operators(plan, id) ||
            (scope != UINT32_MAX && becomes_operator(plan, hb_plan_item(plan, scope)));
 }
 
@@ -201,7 +201,7 @@ static bool is_in_its_scope(const hb_plan *plan, const hb_item *call)
 {
     uint32_t index =
         call->ext == HB_ABSENT ? UINT32_MAX : hb_dict_value(&plan->scopes, (uint64_t)call->ext);
-    if (index == UINT32_MAX || is_operators(plan, call->ext)) return false;
+    if (index == UINT32_MAX || hb_plan_is_operators(plan, call->ext)) return false;
     const hb_item *scope = hb_plan_item(plan, index);
     return scope->tid == call->tid && scope->ts <= call->ts &&
            call->ts + call->dur / 2 <= scope->ts + scope->dur;
@@ -246,7 +246,8 @@ void hb_plan_links(hb_plan *plan)
         /* The plugin hands all calls without an id to the first module frame. */
         if (item->role == HB_PLAN_CALL && item->ext == HB_ABSENT) set_id(item, HB_NO_ID);
         /* It gives an operator's calls to the first scope with the id. */
-        if (item->role == HB_PLAN_SCOPE && is_operators(plan, item->ext) && item->ext != HB_NO_ID)
+        if (item->role == HB_PLAN_SCOPE && hb_plan_is_operators(plan, item->ext) &&
+            item->ext != HB_NO_ID)
             item->flags |= HB_ITEM_NO_ID;
     }
 }

@@ -43,13 +43,11 @@ static bool is_node(const hb_item *item)
 }
 
 /* Calls of `from` become calls of `to`. Those without an id are nobody's. */
-static void move_calls(forest *f, const hb_item *from, const hb_item *to)
+static void move_calls(hb_plan *plan, int64_t from, int64_t to)
 {
-    if (from->ext == HB_ABSENT || from->ext == HB_NO_ID) return;
-    if (!to || to->ext == HB_ABSENT || from->ext == to->ext) return;
-    hb_moves *moves = &f->plan->moves;
-    *HB_PUSH(&f->plan->arena, &moves->to) = to->ext;
-    hb_dict_set(&f->plan->arena, &moves->index, (uint64_t)from->ext, moves->to.count - 1);
+    if (from == HB_ABSENT || from == HB_NO_ID || to == HB_ABSENT || from == to) return;
+    *HB_PUSH(&plan->arena, &plan->moves.to) = to;
+    hb_dict_set(&plan->arena, &plan->moves.index, (uint64_t)from, plan->moves.to.count - 1);
 }
 
 static bool is_operator(const hb_item *item)
@@ -63,7 +61,7 @@ static void close_node(forest *f)
     open_node *node = &f->stack[--f->depth];
     if (node->children == 1 && is_operator(node->item) && is_operator(node->only_child) &&
         node->item->name == node->only_child->name)
-        move_calls(f, node->item, node->only_child);
+        move_calls(f->plan, node->item->ext, node->only_child->ext);
 }
 
 static hb_item *enclosing_operator(forest *f)
@@ -75,9 +73,11 @@ static hb_item *enclosing_operator(forest *f)
 
 static void hide(forest *f, hb_item *item, hb_change change)
 {
+    const hb_item *around = enclosing_operator(f);
     item->flags |= HB_ITEM_HIDE;
     f->plan->counts[change]++;
-    move_calls(f, item, enclosing_operator(f));
+    if (around)
+        *HB_PUSH(&f->plan->arena, &f->plan->moves.hidden) = (hb_move){item->ext, around->ext};
 }
 
 static void trim(hb_item *item, double end)
@@ -206,6 +206,10 @@ void hb_plan_index_owners(hb_plan *plan)
             hb_key_set_add(&plan->arena, &plan->owners, hb_key_int(item->ext));
         else
             hb_dict_set(&plan->arena, &plan->far_owners, (uint64_t)item->ext, i);
+    }
+    for (uint32_t i = 0; i < plan->moves.hidden.count; i++) {
+        const hb_move *move = &plan->moves.hidden.items[i];
+        if (!hb_plan_is_operators(plan, move->from)) move_calls(plan, move->from, move->to);
     }
 }
 
