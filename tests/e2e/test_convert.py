@@ -517,3 +517,19 @@ def test_ids_of_any_size_link_and_are_exported(least, tmp_path):
     run(HIPBOARD, "export", "--format", "pftrace", file, "-o", tmp_path / "x.pftrace")
     back = json.loads(run(HIPBOARD, "import", "--json", tmp_path / "x.pftrace", "-o", tmp_path / "back"))
     assert [back[what] for what in ("kernels", "calls", "ranges", "linked")] == [3, 3, 3, 3]
+
+
+def test_what_another_value_is_given_is_not_taken_back_for_its_quotes(tmp_path):
+    """Of a process's thread that another's is called like, and of a length that is trimmed."""
+    def scope(pid, ts, dur, number, tid="7"):
+        return {"ph": "X", "cat": "cpu_op", "name": f"op{number}", "pid": pid, "tid": tid, "ts": ts, "dur": dur,
+                "args": {"External id": number}}
+    (tmp_path / "in.json").write_text(json.dumps({"traceEvents": [
+        scope(1, 0, 100, 1), scope(1, 50, "50.001", 2), scope(2, 0, 100, 3), scope(2, "10", "20", 4)]}))
+    said = json.loads(run(HIPBOARD, "convert", tmp_path / "in.json", "-o", tmp_path / "out", "--json"))
+    made = json.loads(Path(said["files"][0]).read_text())["traceEvents"]
+    assert [e["dur"] for e in made] == [100, 50, 100, 20]
+    threads = [e["tid"] for e in made]
+    assert threads[0] == threads[1] != threads[2] == threads[3]
+    again = json.loads(run(HIPBOARD, "convert", said["files"][0], "-o", tmp_path / "again", "--json"))
+    assert again["changed"] == {}

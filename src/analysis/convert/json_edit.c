@@ -26,6 +26,7 @@ typedef struct edits {
     uint32_t part;
     char args[200]; /* members of args that are not there yet */
     size_t args_size;
+    bool has_times; /* that are shifted already */
 } edits;
 
 /* ---- changing values ---- */
@@ -52,6 +53,14 @@ static void replace(edits *e, const hb_value *value, const char *text)
 {
     size_t quote = value->type == HB_JSON_STRING;
     splice(e, value->s - quote, value->size + 2 * quote, "%s", text);
+}
+
+static bool is_replaced(const edits *e, const hb_value *value)
+{
+    const char *at = value->s - (value->type == HB_JSON_STRING);
+    for (unsigned i = 0; i < e->count; i++)
+        if (e->list[i].cut && e->list[i].at == at) return true;
+    return false;
 }
 
 /* Sets a member of the event; `name` for when it is not there. */
@@ -337,13 +346,13 @@ static void edit_hidden(edits *e)
     if (planned) e->plan->counts[change] = before;
 }
 
-/* A number in quotes is none to the plugin. */
+/* A number in quotes is none to the plugin; it may have been given another value. */
 static void unquote(edits *e, hb_slot slot)
 {
     hb_value value = hb_raw_get(e->raw, slot);
     char text[HB_MAX_NUMBER + 1];
     double number;
-    if (value.type == HB_JSON_STRING && hb_plain_number(&value, &number))
+    if (value.type == HB_JSON_STRING && hb_plain_number(&value, &number) && !is_replaced(e, &value))
         replace(e, &value, number_text(number, text));
 }
 
@@ -406,13 +415,6 @@ static void edit_for_kineto(edits *e)
 
 /* ---- times ---- */
 
-static bool is_edited(const edits *e, const hb_value *value)
-{
-    for (unsigned i = 0; i < e->count; i++)
-        if (e->list[i].cut && e->list[i].at == value->s) return true;
-    return false;
-}
-
 static const char *us_text(int64_t ns, char text[HB_MAX_NUMBER + 2])
 {
     char *p = text;
@@ -442,6 +444,7 @@ static void set_times(edits *e, double from, double to)
     char text[HB_MAX_NUMBER + 2];
     int64_t start, end;
     if (!hb_us_to_ns(from, &start) || !hb_us_to_ns(to, &end)) return;
+    e->has_times = true;
     start = hb_plan_shifted(e->plan, start);
     end = hb_plan_shifted(e->plan, end);
     set(e, HB_SLOT_TS, "ts", us_text(start, text));
@@ -454,7 +457,7 @@ static void shift_times(edits *e)
     hb_value ts = hb_raw_get(e->raw, HB_SLOT_TS), dur = hb_raw_get(e->raw, HB_SLOT_DUR);
     char text[HB_MAX_NUMBER + 2];
     int64_t start, length;
-    if (!e->plan->num_lines || is_edited(e, &ts) || !hb_plan_time(&ts, &start)) return;
+    if (!e->plan->num_lines || e->has_times || !hb_plan_time(&ts, &start)) return;
     int64_t from = hb_plan_shifted(e->plan, start);
     set(e, HB_SLOT_TS, "ts", us_text(from, text));
     if (!length_of(e, &dur, &length) || length < 0) return;
