@@ -533,3 +533,11 @@ def test_what_another_value_is_given_is_not_taken_back_for_its_quotes(tmp_path):
     assert threads[0] == threads[1] != threads[2] == threads[3]
     again = json.loads(run(HIPBOARD, "convert", said["files"][0], "-o", tmp_path / "again", "--json"))
     assert again["changed"] == {}
+
+
+def test_what_begins_with_a_zero_byte_is_no_number(tmp_path):
+    (tmp_path / "in.json").write_bytes(b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "x", "pid": 1, "tid": 1, '
+                                       b'"ts": "\0 Step", "dur": 5, "args": {}}]}')
+    said = json.loads(run(HIPBOARD, "convert", tmp_path / "in.json", "-o", tmp_path / "out", "--json"))
+    [made] = json.loads(Path(said["files"][0]).read_text())["traceEvents"]
+    assert (made["cat"], made["ts"]) == ("outside_tree", "\0 Step")

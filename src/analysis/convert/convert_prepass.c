@@ -19,7 +19,7 @@ bool hb_plain_number(const hb_value *value, double *result)
     char text[32] = "", *end;
     memcpy(text, v.s, v.size);
     *result = strtod(text, &end);
-    return *end == 0 && isfinite(*result);
+    return end == text + v.size && isfinite(*result);
 }
 
 bool hb_adds_up(const hb_value *value)
