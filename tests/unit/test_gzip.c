@@ -237,6 +237,28 @@ static hb_result full(hb_sink *sink, const void *data, size_t size)
     return hb_fail(HB_ERROR_IO, "full");
 }
 
+/* Of an event longer than a coder takes at once, what is inside of a line that is cut: names of
+ * lambdas have braces, those of templates brackets. */
+static void names_that_are_cut_come_back(void **state)
+{
+    (void)state;
+    for (size_t before = 16000; before < 17000; before += 97) {
+        hb_buf buf;
+        hb_buf_init(&buf, 1 << 20);
+        for (int i = 0; i < 4; i++) {
+            hb_buf_str(&buf, "\n  {\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"");
+            for (size_t k = 0; k < before - 3000 * (size_t)i; k++)
+                hb_buf_append(&buf, &"abcdefg"[k * k % 7], 1);
+            hb_buf_str(&buf, "{lambda(int)#1}[");
+            for (size_t k = 0; k < 9000; k++)
+                hb_buf_append(&buf, &"hijklmn"[k * k % 7], 1);
+            hb_buf_str(&buf, "\"\n  },");
+        }
+        size_of(buf.data, buf.size, HB_GZIP_EVENTS);
+        hb_buf_free(&buf);
+    }
+}
+
 static void failures_below_come_through(void **state)
 {
     (void)state;
@@ -314,6 +336,7 @@ int main(void)
         cmocka_unit_test(any_bytes_come_back),
         cmocka_unit_test(what_changes_is_coded_by_whom_it_suits),
         cmocka_unit_test(long_events_come_back),
+        cmocka_unit_test(names_that_are_cut_come_back),
         cmocka_unit_test(a_disk_that_fills_up_is_told),
         cmocka_unit_test(nothing_follows_the_end),
     };
