@@ -328,6 +328,27 @@ static void ids_are_a_processs_own(void **state)
     assert_int_equal(count(f, "process_ids"), 0);
 }
 
+/* Where there are operators, calls of a process that has none are of theirs. One that is not shown,
+ * as it is on no thread, is none. */
+static void what_is_not_shown_has_no_ids_to_share(void **state)
+{
+    fixture *f = *state;
+    static const char calls[] =
+        "{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"hipFree\",\"pid\":100,\"tid\":1,\"ts\":1,"
+        "\"dur\":2,\"args\":{\"External id\": 5}},"
+        "{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"hipFree\",\"pid\":200,\"tid\":2,\"ts\":1,"
+        "\"dur\":2,\"args\":{\"External id\": 5}}";
+    static const char *const scopes[] = {
+        "", ",{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":100,\"ts\":0,\"dur\":9,"
+            "\"args\":{\"External id\": 5}}"};
+    for (size_t i = 0; i < HB_ARRAY_LEN(scopes); i++) {
+        char text[1000];
+        snprintf(text, sizeof text, "{\"traceEvents\": [%s%s]}", calls, scopes[i]);
+        assert_int_equal(convert_text(f, text), HB_OK);
+        assert_int_equal(count(f, "process_ids"), 1);
+    }
+}
+
 /* Numbers of their own must not be others', or the next conversion gives them others again. */
 static void converted_once_damaged_ids_stay(void **state)
 {
@@ -746,6 +767,7 @@ int main(void)
         TEST(calls_with_an_id_that_nobody_has_belong_to_their_thread),
         TEST(calls_of_a_step_stay_the_steps),
         TEST(ids_are_a_processs_own),
+        TEST(what_is_not_shown_has_no_ids_to_share),
         TEST(converted_once_damaged_ids_stay),
         TEST(threads_are_a_processs_own),
         TEST(kineto_tells_what_is_in_no_operator),

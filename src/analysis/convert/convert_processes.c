@@ -7,7 +7,8 @@ static hb_id_role role_of(const hb_item *item)
 {
     if (item->role == HB_PLAN_CALL) return HB_ID_CALL;
     if (item->role == HB_PLAN_WORK || item->role == HB_PLAN_ARROW) return HB_ID_WORK;
-    return hb_item_is_scope(item) ? HB_ID_SCOPE : HB_ID_OTHER;
+    bool shown = hb_item_is_scope(item) && !(item->flags & HB_ITEM_HIDE);
+    return shown ? HB_ID_SCOPE : HB_ID_OTHER;
 }
 
 static void get(void *context, uint32_t event, hb_ids *ids)
