@@ -16,7 +16,7 @@ static void ignore_defect(void *context, hb_json_defect defect, const char *at)
 
 static hb_scan quiet_scan(hb_str json)
 {
-    return (hb_scan){.end = json.s + json.len, .defect = ignore_defect};
+    return (hb_scan){.end = json.len ? json.s + json.len : json.s, .defect = ignore_defect};
 }
 
 hb_value hb_json_value(hb_str json)

@@ -47,11 +47,12 @@ typedef int (*one_fn)(hb_word, int *);
 typedef int (*group_fn)(hb_word, hb_word *);
 typedef int (*translate_fn)(hb_word, hb_word, const int *, hb_word, int *);
 
-#define REAL(type, name)                             \
-    ({                                               \
-        static _Atomic(type) found;                  \
-        if (!found) found = (type)hb_mpi_real(name); \
-        found;                                       \
+#define REAL(type, name)                                   \
+    ({                                                     \
+        static _Atomic(type) found;                        \
+        type real = found;                                 \
+        if (!real) found = real = (type)hb_mpi_real(name); \
+        real;                                              \
     })
 
 static hb_word group_of(hb_word comm, bool remote)
