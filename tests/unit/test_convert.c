@@ -427,6 +427,25 @@ static void broken_text_is_mended(void **state)
     assert_int_equal(count(f, "text_mended"), 1);
 }
 
+/* So many texts of one event are not kept in mind. What stays is written anew, and is JSON. */
+static void what_is_too_broken_is_left_out(void **state)
+{
+#define BROKEN "\"a \"b\" c\","
+    fixture *f = *state;
+    assert_int_equal(
+        convert_text(f, TRACE(X("cpu_op", "whole", 1, 0, 1, ""),
+                              X("cpu_op", "broken", 1, 2, 1,
+                                "\"a\":" BROKEN "\"b\":" BROKEN "\"c\":" BROKEN "\"d\":" BROKEN
+                                "\"e\":" BROKEN "\"f\":" BROKEN "\"g\":" BROKEN "\"h\":" BROKEN
+                                "\"i\":" BROKEN "\"j\":1"))),
+        HB_OK);
+#undef BROKEN
+    assert_int_equal(count(f, "event_lost"), 1);
+    assert_has(f, "whole");
+    assert_lacks(f, "broken");
+    assert_false(f->conversion->identical);
+}
+
 static void a_truncated_file_keeps_what_is_whole(void **state)
 {
     fixture *f = *state;
@@ -773,6 +792,7 @@ int main(void)
         TEST(kineto_tells_what_is_in_no_operator),
         TEST(steps_have_a_length),
         TEST(broken_text_is_mended),
+        TEST(what_is_too_broken_is_left_out),
         TEST(a_truncated_file_keeps_what_is_whole),
         TEST(what_needs_nothing_is_copied),
         TEST(kineto_gets_its_categories_back),

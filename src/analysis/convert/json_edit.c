@@ -589,7 +589,7 @@ bool hb_edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, 
     hb_raw_event again;
     hb_buf_init(&mended, SIZE_MAX / 4);
     bool ok = hb_clean_json(raw, text, &mended);
-    hb_scan scan = {.end = mended.data + mended.size, .defect = hb_ignore_defect};
+    hb_scan scan = {.end = ok ? mended.data + mended.size : NULL, .defect = hb_ignore_defect};
     ok = ok && hb_parse_event(&scan, mended.data + 1, false, &again);
     if (ok) {
         edit_event(plan, item, &again, (hb_str){mended.data, (uint32_t)mended.size}, part, out);
