@@ -113,7 +113,9 @@ static void await_keeper(void)
         poll(NULL, 0, 5);
 }
 
-static hb_profiler *stopped_late; /* by the program's own exit handler */
+/* by the program's own exit handler */
+static hb_profiler *stopped_late;
+static hb_event_log *own_log;
 
 /* The thread stands still before there are steps, or behind them, perhaps amid its work. */
 static int record_and_exit(bool stopped_before)
@@ -144,19 +146,81 @@ static int stopped_after(void)
     return record_and_exit(false);
 }
 
-/* What the program's own handlers call behind hipboard's. */
+static void call_the_profiler_late(hb_profiler *prof)
+{
+    hb_lost lost = {.struct_size = sizeof lost};
+    (void)hb_profiler_start(prof);
+    (void)hb_profiler_step(prof);
+    (void)hb_profiler_stop(prof);
+    (void)hb_profiler_flush(prof);
+    (void)hb_profiler_dump(prof, "late");
+    (void)hb_profiler_number_next_step(prof, 3);
+    (void)hb_profiler_add_metadata(prof, "late", "1");
+    (void)hb_profiler_preset_metadata_json(prof, "late", "1");
+    (void)hb_profiler_lost(prof, &lost);
+    (void)hb_export_chrome_trace(prof, in_dir("late.json"), 0);
+    (void)hb_export_tensorboard(prof, dir, "late", 0);
+    hb_profiler_destroy(prof);
+}
+
+static void record_late(void)
+{
+    HB_RECORD_FUNCTION("late scope") {
+        hb_scalar("loss", 1);
+        hb_scalar("late loss", 1);
+        hb_counter("late", "s", 1);
+    }
+    hb_range_push("late range");
+    hb_range_pop();
+    hb_thread_name("late");
+    hb_memory_alloc(HB_DEVICE_CPU, 0, dir, 64);
+    hb_memory_free(HB_DEVICE_CPU, 0, dir, 64);
+    (void)hb_module_create("Late");
+}
+
+static void log_late(void)
+{
+    double values[] = {1, 2};
+    hb_hparam rate = {.name = "rate", .type = HB_HPARAM_TYPE_NUMBER, .number = 1};
+    (void)hb_text("late", "text");
+    (void)hb_histogram("late", values, 2);
+    (void)hb_hparams(&rate, 1, NULL, 0);
+    hb_event_log *log = hb_event_log_open(in_dir("late"), NULL);
+    CHECK(log || strstr(hb_last_error(), "exit handlers"));
+    (void)hb_event_log_scalar(log, "late", 0, 1);
+    (void)hb_event_log_close(log);
+    (void)hb_event_log_flush(own_log);
+    (void)hb_event_log_close(own_log);
+}
+
+static void profile_late(void)
+{
+    hb_profiler_options o = HB_PROFILER_OPTIONS_INIT;
+    o.activities = HB_ACTIVITY_CPU;
+    o.on_trace_ready = hb_tensorboard_trace_handler(dir, "late", 0);
+    hb_profiler *prof = hb_profiler_create(&o);
+    if (!prof) return;
+    (void)hb_profiler_start(prof);
+    (void)hb_profiler_step(prof);
+    (void)hb_profiler_stop(prof);
+    hb_profiler_destroy(prof);
+}
+
+/* What the program's own handlers call behind hipboard's: whatever it is, it returns. */
 static void go_on_at_exit(void)
 {
-    CHECK(hb_profiler_stop(stopped_late) == HB_ERROR_STATE);
-    CHECK(hb_profiler_flush(stopped_late) == HB_ERROR_STATE);
-    hb_scalar("loss", 1);
-    hb_profiler_destroy(stopped_late);
+    record_late();
+    log_late();
+    call_the_profiler_late(stopped_late);
+    profile_late();
 }
 
 static int exit_while_kept(const char *thread, enum hb_lock_level level)
 {
     keeper = thread;
     kept = level;
+    own_log = hb_event_log_open(in_dir("own"), NULL);
+    CHECK(own_log && hb_event_log_scalar(own_log, "loss", 0, 1) == HB_OK);
     atexit(go_on_at_exit);
     make("go");
     return record_and_exit(false);
@@ -187,6 +251,16 @@ static int writer_keeps_the_profilers_lock(void)
 static int event_log_keeps_its_lock(void)
 {
     return exit_while_kept("hipboard/events", HB_LOCK_EVENT_LOG);
+}
+
+static int event_log_keeps_its_file(void)
+{
+    return exit_while_kept("hipboard/events", HB_LOCK_EVENT_FILE);
+}
+
+static int spools_writer_keeps_the_spool(void)
+{
+    return exit_while_kept("hipboard/spool", HB_LOCK_SPOOL);
 }
 
 static int control_never_begins(void)
@@ -292,6 +366,8 @@ static void while_a_lock_is_kept(void **state)
     assert_int_equal(run_program(control_keeps_its_lock), 0);
     assert_int_equal(run_program(writer_keeps_the_profilers_lock), 0);
     assert_int_equal(run_program(event_log_keeps_its_lock), 0);
+    assert_int_equal(run_program(event_log_keeps_its_file), 0);
+    assert_int_equal(run_program(spools_writer_keeps_the_spool), 0);
 }
 
 int main(int argc, char **argv)
@@ -301,7 +377,9 @@ int main(int argc, char **argv)
                                        PROGRAM(control_never_begins),
                                        PROGRAM(control_keeps_its_lock),
                                        PROGRAM(writer_keeps_the_profilers_lock),
-                                       PROGRAM(event_log_keeps_its_lock)};
+                                       PROGRAM(event_log_keeps_its_lock),
+                                       PROGRAM(event_log_keeps_its_file),
+                                       PROGRAM(spools_writer_keeps_the_spool)};
     const struct CMUnitTest tests[] = {
         IN_DIR(while_the_control_thread_stands_still),
         IN_DIR(while_the_writer_stands_still),

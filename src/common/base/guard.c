@@ -241,7 +241,7 @@ void hb_patience_lock(pthread_mutex_t *mutex)
         if (!holder_goes_on(&patience, holder_of(mutex))) longjmp(*way_out, 1);
 }
 
-bool hb_guard_exit_by(void (*fn)(void))
+static bool call_or_leave(void (*fn)(void *context), void *context)
 {
     jmp_buf out;
     hb_guard guard;
@@ -250,7 +250,7 @@ bool hb_guard_exit_by(void (*fn)(void))
     way_out = &out;
     volatile bool done = false;
     if (setjmp(out) == 0) {
-        fn();
+        fn(context);
         done = true;
     }
     way_out = NULL;
@@ -262,6 +262,18 @@ bool hb_guard_exit_by(void (*fn)(void))
     }
     hb_guard_end(&guard);
     return done;
+}
+
+bool hb_guard_call(void (*fn)(void *context), void *context)
+{
+    if (!exiting || way_out) {
+        fn(context);
+        return true;
+    }
+    if (call_or_leave(fn, context)) return true;
+    hb_warn("a thread stands still amid its work: the program ends without what was not written "
+            "yet");
+    return false;
 }
 
 bool hb_guard_has_left(void)

@@ -46,9 +46,9 @@ bool hb_guard_is_inside(void);
 void hb_guard_exits(bool exits);
 bool hb_guard_is_exiting(void);
 
-/** Calls `fn` on a thread that exits. Where `fn` wants a lock whose holder has done nothing for 2 s
- * it is left as it is, with all that it holds: false. */
-bool hb_guard_exit_by(void (*fn)(void));
+/** Calls `fn`; on a thread that exits, where `fn` wants a lock whose holder has done nothing for 2
+ * s, it is left as it is, with all that it holds, which is warned of: false. */
+bool hb_guard_call(void (*fn)(void *context), void *context);
 /** That was so: what the thread calls would wait for ever for what it has itself. */
 bool hb_guard_has_left(void);
 

@@ -107,15 +107,18 @@ void hb_process_at_fork(enum hb_fork_order order, hb_fork_room room)
 static void (*exit_rooms[HB_EXIT_ROOMS])(void);
 static bool (*interrupted)(void);
 
+static void run(void *room)
+{
+    (*(void (**)(void))room)();
+}
+
 static void at_exit(void)
 {
     if (!is_our_process() || hb_guard_is_inside() || hb_guard_has_left()) return;
     if (interrupted && interrupted()) return;
     hb_guard_exits(true); /* for good: what the program's own handlers call later waits no longer */
     for (int i = 0; i < HB_EXIT_ROOMS; i++)
-        if (exit_rooms[i] && !hb_guard_exit_by(exit_rooms[i]))
-            hb_warn("a thread stands still amid its work: the program ends without what was not "
-                    "written yet");
+        if (exit_rooms[i]) (void)hb_guard_call(run, &exit_rooms[i]);
 }
 
 /* Asked for anew with each room, to come before what was asked for until then: so the first does

@@ -563,8 +563,9 @@ void hb_device_stop(void)
     hb_bare_lock_give(&state.lock);
 }
 
-static void stop_for_good(void)
+static void stop_for_good(void *nothing)
 {
+    (void)nothing;
     hb_bare_lock_take(&state.lock);
     stop();
     hb_bare_lock_give(&state.lock);
@@ -580,5 +581,5 @@ static void stop_for_good(void)
 static void at_exit(void)
 {
     hb_guard_exits(true); /* it comes before all that else happens then */
-    if (!hb_guard_exit_by(stop_for_good)) state.gone = true;
+    if (!hb_guard_call(stop_for_good, NULL)) state.gone = true;
 }

@@ -474,10 +474,9 @@ hb_result hb_profiler_flush(hb_profiler *prof)
     return hb_worker_result(prof);
 }
 
-void hb_profiler_destroy(hb_profiler *prof)
+static void destroy(void *profiler)
 {
-    HB_GUARDED();
-    if (!prof || hb_guard_has_left()) return;
+    hb_profiler *prof = profiler;
     if (prof->in_handler) { /* whoever called it still needs it */
         prof->doomed = true;
         return;
@@ -499,6 +498,13 @@ void hb_profiler_destroy(hb_profiler *prof)
     hb_cycles_drop(prof);
     bool unused = hb_spool_close(&prof->spool, hb_spool_has_unsaved(&prof->spool));
     profiler_free(prof, unused);
+}
+
+/* Also by destructors of C++, behind the exit handlers. */
+void hb_profiler_destroy(hb_profiler *prof)
+{
+    HB_GUARDED();
+    if (prof && !hb_guard_has_left()) (void)hb_guard_call(destroy, prof);
 }
 
 int64_t hb_profiler_step_num(const hb_profiler *prof)

@@ -77,9 +77,23 @@ hb_event_log *hb_event_log_new(const char *dir, const hb_event_log_options *opti
     return log;
 }
 
+static hb_result fail_at_exit(const char *dir)
+{
+    return hb_fail(HB_ERROR_STATE,
+                   "event log in '%s': the program is ending, its exit handlers run", dir);
+}
+
+/* The exit handlers have left what they wanted to write, with locks that the list of logs or this
+ * one's file may need. */
+static hb_result check_left(const char *dir)
+{
+    return hb_guard_has_left() ? fail_at_exit(dir) : HB_OK;
+}
+
 hb_event_log *hb_event_log_open(const char *dir, const hb_event_log_options *options)
 {
     HB_GUARDED();
+    if (check_left(dir ? dir : "") != HB_OK) return NULL;
     hb_event_log *log = hb_event_log_new(dir, options);
     if (!log || hb_event_log_start(log, true) == HB_OK) return log;
     hb_event_log_unregister(log);
@@ -87,12 +101,31 @@ hb_event_log *hb_event_log_open(const char *dir, const hb_event_log_options *opt
     return NULL;
 }
 
+/* A call that may come from the program's own exit handlers. */
+typedef struct log_call {
+    hb_event_log *log;
+    hb_result result;
+} log_call;
+
+static hb_result call(void (*fn)(void *call), hb_event_log *log)
+{
+    log_call c = {log, HB_OK};
+    HB_TRY(check_left(log->dir));
+    return hb_guard_call(fn, &c) ? c.result : fail_at_exit(log->dir);
+}
+
+static void flush(void *call)
+{
+    log_call *c = call;
+    hb_event_log_wait(c->log);
+    c->result = hb_event_log_take_error(c->log);
+}
+
 hb_result hb_event_log_flush(hb_event_log *log)
 {
     HB_GUARDED();
-    if (!log || !__atomic_load_n(&log->running, __ATOMIC_ACQUIRE)) return HB_OK;
-    hb_event_log_wait(log);
-    return hb_event_log_take_error(log);
+    bool runs = log && __atomic_load_n(&log->running, __ATOMIC_ACQUIRE);
+    return runs ? call(flush, log) : HB_OK;
 }
 
 static hb_result stop(hb_event_log *log, bool *gone)
@@ -118,17 +151,22 @@ static hb_result tell_dropped(const hb_event_log *log)
                    (unsigned long long)dropped);
 }
 
-hb_result hb_event_log_close(hb_event_log *log)
+static void close_log(void *call)
 {
-    HB_GUARDED();
-    if (!log) return HB_OK;
+    log_call *c = call;
+    hb_event_log *log = c->log;
     hb_event_log_unregister(log);
     bool gone = true, runs = __atomic_load_n(&log->running, __ATOMIC_ACQUIRE) != HB_LOG_NOT_YET;
     if (!runs) hb_event_log_tell_lost(log, 0);
-    hb_result result = runs ? stop(log, &gone) : HB_OK;
-    if (result == HB_OK) result = tell_dropped(log);
+    c->result = runs ? stop(log, &gone) : HB_OK;
+    if (c->result == HB_OK) c->result = tell_dropped(log);
     if (gone) destroy(log);
-    return result;
+}
+
+hb_result hb_event_log_close(hb_event_log *log)
+{
+    HB_GUARDED();
+    return log ? call(close_log, log) : HB_OK;
 }
 
 const char *hb_event_log_path(hb_event_log *log)
@@ -166,11 +204,7 @@ static HB_COLD hb_result get_ready(hb_event_log *log, uint64_t count)
 {
     int running = __atomic_load_n(&log->running, __ATOMIC_ACQUIRE);
     bool refused = !hb_guard_is_exiting() && !hb_background_is_this();
-    if (running == HB_LOG_ENDS && (refused || hb_guard_has_left()))
-        return hb_fail(HB_ERROR_STATE,
-                       "event log in '%s': the program is ending, its exit handlers "
-                       "run",
-                       log->dir);
+    if (running == HB_LOG_ENDS && (refused || hb_guard_has_left())) return fail_at_exit(log->dir);
     hb_result result = running == HB_LOG_NOT_YET ? hb_event_log_start(log, false) : HB_OK;
     if (result != HB_OK) __atomic_fetch_add(&log->dropped_file, count, __ATOMIC_RELAXED);
     return result;
