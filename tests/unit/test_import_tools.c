@@ -38,7 +38,7 @@ static void ids_near_and_far(void **state)
     hb_id_index_set(&arena, &index, UINT64_MAX, 8);
     assert_int_equal(hb_id_index_get(&index, 70000), 7);
     assert_int_equal(hb_id_index_get(&index, UINT64_MAX), 8);
-    hb_id_index_free(&index);
+    hb_id_index_free(&arena, &index);
     assert_int_equal(hb_id_index_get(&index, 3), 0);
     hb_arena_free(&arena);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "import/id_index.h"
 
-#include <stdlib.h>
-
 enum { FREE_SIZE = 65536, MOST_PER_ID = 8 };
 
 /* What was far until now may be near then, and is looked for there: it moves. */
@@ -19,9 +17,9 @@ static void grow(hb_arena *arena, hb_id_index *index, uint64_t id)
 {
     uint64_t size = HB_MAX(index->size * 2, id + 1);
     size = HB_MAX(size, (uint64_t)1024);
-    uint32_t *near = realloc(index->near, size * sizeof *near);
-    if (!near) hb_arena_leave(arena, HB_ERROR_NO_MEMORY, "out of memory");
-    memset(near + index->size, 0, (size - index->size) * sizeof *near);
+    uint32_t *near = HB_NEW_ARRAY(arena, uint32_t, size);
+    if (index->near) memcpy(near, index->near, index->size * sizeof *near);
+    hb_arena_give_back(arena, index->near, index->size * sizeof *near);
     index->near = near;
     index->size = size;
     move_near(index);
@@ -37,8 +35,8 @@ void hb_id_index_set(hb_arena *arena, hb_id_index *index, uint64_t id, uint32_t 
         hb_dict_set(arena, &index->far, id, value);
 }
 
-void hb_id_index_free(hb_id_index *index)
+void hb_id_index_free(hb_arena *arena, hb_id_index *index)
 {
-    free(index->near);
+    hb_arena_give_back(arena, index->near, index->size * sizeof *index->near);
     *index = (hb_id_index){0};
 }

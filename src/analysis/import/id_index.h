@@ -8,7 +8,7 @@
 
 #include "base/hash_map.h"
 
-/** All zero is empty; to be freed. What lies far apart is the arena's. */
+/** All zero is empty. All of it is the arena's. */
 typedef struct hb_id_index {
     uint32_t *near; /* by id */
     uint64_t size;  /* of `near` */
@@ -18,7 +18,8 @@ typedef struct hb_id_index {
 
 /** `value`: not 0. Leaves by the arena without memory. */
 void hb_id_index_set(hb_arena *arena, hb_id_index *index, uint64_t id, uint32_t value);
-void hb_id_index_free(hb_id_index *index);
+/** Before the arena goes, which it need not wait for. */
+void hb_id_index_free(hb_arena *arena, hb_id_index *index);
 
 /** 0: there is none of that id. */
 static inline uint32_t hb_id_index_get(const hb_id_index *index, uint64_t id)

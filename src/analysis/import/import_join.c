@@ -228,7 +228,7 @@ static void number_calls(hb_arena *arena, hb_import_rows *r)
             next++;
         call->correlation = next++;
     }
-    hb_id_index_free(&taken);
+    hb_id_index_free(arena, &taken);
 }
 
 static void join_calls(hb_arena *arena, hb_import_rows *r)
@@ -249,7 +249,7 @@ static void join_calls(hb_arena *arena, hb_import_rows *r)
         call->flags &= ~(unsigned)HB_IMPORT_MINOR;
     }
     r->notes[HB_IMPORT_NO_CALL] += r->works.count - r->linked;
-    hb_id_index_free(&calls);
+    hb_id_index_free(arena, &calls);
     number_calls(arena, r);
 }
 
@@ -452,7 +452,7 @@ static void mark_waits(hb_arena *arena, hb_import_rows *r)
         }
         if (kind == WAITS) call->flags |= HB_IMPORT_WAITS;
     }
-    hb_id_index_free(&known);
+    hb_id_index_free(arena, &known);
 }
 
 void hb_import_finish(hb_arena *arena, hb_import_rows *r, hb_import_by by)

@@ -351,7 +351,7 @@ static void read_gpus(nsys *n)
             add_gpu(n, n->processes.items[i].p, &rows,
                     number ? (int32_t)number - 1 : small_in(&rows, 0));
     }
-    hb_id_index_free(&numbers);
+    hb_id_index_free(n->arena, &numbers);
     leave(n, hb_sqlite_done(&rows));
 }
 
@@ -405,8 +405,8 @@ static void count_syncs(nsys *n)
 static void close_file(void *context)
 {
     nsys *n = context;
-    hb_id_index_free(&n->strings);
-    hb_id_index_free(&n->thread_names);
+    hb_id_index_free(n->arena, &n->strings);
+    hb_id_index_free(n->arena, &n->thread_names);
     hb_sqlite_close(n->db);
     n->db = NULL;
 }

@@ -384,7 +384,7 @@ static void free_part(rocpd_file *f)
                                 &r->agents,     &r->symbols, &r->events,        &r->counters,
                                 &r->categories, &r->tracks,  &r->sample_tracks, &r->dispatches};
     for (size_t i = 0; i < HB_ARRAY_LEN(all); i++)
-        hb_id_index_free(all[i]);
+        hb_id_index_free(r->arena, all[i]);
     hb_column_free(&r->event_list);
     hb_buf_free(&r->json);
     free(r);

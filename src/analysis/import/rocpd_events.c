@@ -223,7 +223,7 @@ static void read_kernels(hb_rocpd *r)
     hb_sqlite_rows rows = hb_rocpd_select(r, "kernel_dispatch", dispatch_columns);
     while (hb_sqlite_next(&rows))
         add_kernel(r, &rows);
-    hb_id_index_free(&r->dispatches);
+    hb_id_index_free(r->arena, &r->dispatches);
     hb_rocpd_done(r, &rows);
 }
 

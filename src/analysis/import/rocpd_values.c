@@ -181,7 +181,7 @@ static void read_samples(hb_rocpd *r)
         uint32_t i = hb_id_index_get(&r->sample_tracks, (uint64_t)hb_sqlite_int(&rows, 0));
         if (i) note_sample(r, &rows, &list.items[i - 1]);
     }
-    hb_id_index_free(&r->sample_tracks);
+    hb_id_index_free(r->arena, &r->sample_tracks);
     hb_rocpd_done(r, &rows);
 }
 

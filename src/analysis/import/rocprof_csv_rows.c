@@ -407,7 +407,7 @@ void hb_rocprof_finish(hb_rocprof_set *s)
 void hb_rocprof_set_free(hb_rocprof_set *s)
 {
     for (uint32_t i = 0; i < s->processes.count; i++)
-        hb_id_index_free(&s->processes.items[i].dispatches);
-    hb_id_index_free(&s->agents);
-    hb_id_index_free(&s->kernels);
+        hb_id_index_free(s->arena, &s->processes.items[i].dispatches);
+    hb_id_index_free(s->arena, &s->agents);
+    hb_id_index_free(s->arena, &s->kernels);
 }

@@ -293,11 +293,11 @@ static int member_of(const hb_value *key)
 
 static void free_tables(hb_rocprofv3 *r)
 {
-    hb_id_index_free(&r->agents);
-    hb_id_index_free(&r->symbols);
-    hb_id_index_free(&r->markers);
-    hb_id_index_free(&r->counters);
-    hb_id_index_free(&r->dispatches);
+    hb_id_index_free(r->arena, &r->agents);
+    hb_id_index_free(r->arena, &r->symbols);
+    hb_id_index_free(r->arena, &r->markers);
+    hb_id_index_free(r->arena, &r->counters);
+    hb_id_index_free(r->arena, &r->dispatches);
     r->gpus.count = r->symbol_list.count = r->kinds.count = 0;
 }
 

@@ -330,9 +330,9 @@ static void read_samples(rpd *r)
 static void close_file(void *context)
 {
     rpd *r = context;
-    hb_id_index_free(&r->strings);
-    hb_id_index_free(&r->calls);
-    hb_id_index_free(&r->ops);
+    hb_id_index_free(r->arena, &r->strings);
+    hb_id_index_free(r->arena, &r->calls);
+    hb_id_index_free(r->arena, &r->ops);
     hb_column_free(&r->call_list);
     hb_sqlite_close(r->db);
     r->db = NULL;
