@@ -190,6 +190,8 @@ static void names_of_traces_stay_names_of_traces(void **state)
         {HB_STR("w.pt.trace.json.of alice@corp.net"), "w.pt.trace.json.of address-1"},
         {HB_STR("a.pt.trace.json_7.1.pt.trace.json"), "host-1_7.1.pt.trace.json"},
         {HB_STR("gpu7_3_4711.12.pt.trace.json"), "host-1_3_4711.12.pt.trace.json"},
+        {HB_STR("gpu7_3-4711.12.pt.trace.json"), "host-1_3-4711.12.pt.trace.json"},
+        {HB_STR("rank_3.12.pt.trace.json"), "rank_3.12.pt.trace.json"},
         {HB_STR("a.pt.trace.json/events.out.tfevents.1.gpu7.2.0"),
          "a.pt.trace.json/events.out.tfevents.1.host-1.2.0"},
         {HB_STR("alice@corp.net.json"), "address-1"},

@@ -19,6 +19,7 @@
 #include "rules/collective_names.h"
 #include "rules/name_class.h"
 #include "rules/step_roles.h"
+#include "rules/worker_host.h"
 
 static hb_str str(const char *text)
 {
@@ -305,6 +306,40 @@ static void tensor_cores_are_told_by_name(void **state)
     for (size_t i = 0; i < HB_ARRAY_LEN(names); i++) {
         unsigned bits = hb_name_class_of(str(names[i].name)) & (HB_NAME_TC_KERNEL | HB_NAME_TC_OP);
         if (bits != names[i].bits) fail_msg("%s: %#x", names[i].name, bits);
+    }
+}
+
+/* Of torch's workers, of hipboard's ranks, and of processes that a rank started. */
+static void workers_tell_their_hosts(void **state)
+{
+    static const struct {
+        const char *worker, *host;
+    } cases[] = {
+        {"node7_4711", "node7"},
+        {"node7_03", "node7"},
+        {"node7_03-4711", "node7"},
+        {"node-12_4711", "node-12"},
+        {"node_1_4711", "node_1"},
+        {"gpu7_4711", "gpu7"},
+        {"ranking_4711", "ranking"},
+        {"node7", ""},
+        {"node7-4711", ""},
+        {"node7_4711a", ""},
+        {"node_a-4711", ""},
+        {"_4711", ""},
+        {"4711", ""},
+        {"", ""},
+        {"rank_3", ""},
+        {"Worker_3", ""},
+        {"GPU_0", ""},
+        {"rank_003_4711", ""},
+        {"trainer_3-4711", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(cases); i++) {
+        hb_str host = hb_worker_host((hb_str){cases[i].worker, (uint32_t)strlen(cases[i].worker)});
+        assert_int_equal(host.len, strlen(cases[i].host));
+        assert_memory_equal(host.s, cases[i].host, host.len);
     }
 }
 
@@ -602,6 +637,7 @@ int main(void)
         cmocka_unit_test(each_category_is_its_own_text),
         cmocka_unit_test(names_are_told_apart),
         cmocka_unit_test(tensor_cores_are_told_by_name),
+        cmocka_unit_test(workers_tell_their_hosts),
         cmocka_unit_test(steps_have_numbers),
         cmocka_unit_test(roles_have_the_plugins_titles),
         cmocka_unit_test(a_sentence_takes_its_facts_in_order),

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "rules/worker_host.h"
+
 const char *hb_redaction_name(hb_redaction_kind kind)
 {
     static const char *const names[] = {
@@ -179,13 +181,13 @@ static name_parts parts_of(hb_str name)
         {name.s, n}, {name.s + n, behind - n}, {name.s + behind, name.len - behind}};
 }
 
-/* Of "host_1234", "host_003_1234": the host. */
+/* What several numbers follow is known without any of them. */
 static hb_str host_of_worker(hb_str worker)
 {
-    uint32_t n = worker.len, digits;
-    while ((digits = trailing_digits(worker, n)) && digits < n && worker.s[n - digits - 1] == '_')
-        n -= digits + 1;
-    return (hb_str){worker.s, n < worker.len ? n : 0};
+    hb_str host = hb_worker_host(worker);
+    for (hb_str shorter = host; shorter.len; shorter = hb_worker_host(host))
+        host = shorter;
+    return host;
 }
 
 /* "events.out.tfevents.1795256296.host.4711.0": the host, which may have dots. */

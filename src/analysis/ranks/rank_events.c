@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/files.h"
 #include "base/json_members.h"
@@ -16,6 +15,7 @@
 #include "rules/collective_names.h"
 #include "rules/kernel_class.h"
 #include "rules/name_class.h"
+#include "rules/worker_host.h"
 
 typedef struct reading {
     const hb_open_options *options;
@@ -273,23 +273,13 @@ static void take_clock(const hb_trace *trace, hb_rank_origin *o)
     free(method);
 }
 
-/* Of names that users give to torch's workers: each rank of all nodes may be called so. */
-static bool names_no_host(const char *name, size_t len)
-{
-    static const char *const words[] = {"rank", "worker", "trainer", "process", "proc", "gpu"};
-    for (size_t i = 0; i < HB_ARRAY_LEN(words); i++)
-        if (strlen(words[i]) == len && strncasecmp(words[i], name, len) == 0) return true;
-    return false;
-}
-
-/* "node7_4711" is of node7; nobody knows where "rank_3" was, whose clock is taken for no other's.
- */
+/* Nobody knows where a worker was whose name tells no host: its clock is taken for no other's. */
 static char *host_of(const hb_trace *trace, const char *worker)
 {
-    char *host = member_text(trace, "host_name", NULL);
-    const char *end = strrchr(worker, '_');
-    if (!end || names_no_host(worker, (size_t)(end - worker))) end = worker + strlen(worker);
-    return host ? host : strndup(worker, (size_t)(end - worker));
+    char *told = member_text(trace, "host_name", NULL);
+    hb_str host = hb_worker_host((hb_str){worker, (uint32_t)strlen(worker)});
+    if (told) return told;
+    return host.len ? strndup(host.s, host.len) : strdup(worker);
 }
 
 static hb_result write_digest(reading *r, const hb_trace *trace, const char *worker, hb_buf *digest)
