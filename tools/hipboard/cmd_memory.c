@@ -257,12 +257,7 @@ static void tell_what_is_older(hb_trace_file *file, const char *wanted, const ch
 
 static hb_result write_timeline(void *context, hb_trace_file *file, const input *from)
 {
-    request *r = context;
-    (void)from;
-    if (r->files++)
-        fprintf(stderr, "hipboard memory: %s: not written, a timeline is of one trace\n",
-                from->file.path);
-    if (r->files > 1) return HB_OK;
+    const request *r = context;
     tell_what_is_older(file, r->device, from->file.path);
     if (strcmp(r->timeline, "-") == 0) return print_timeline(file, r->device);
     return hb_memory_timeline_write(file, r->timeline, r->device);
@@ -275,7 +270,8 @@ static int run(arguments *args)
     request r = {.style = {.top = 20, .line_width = screen_columns(), .bold = screen_is_styled()}};
     if (!parse_options(&cmd_memory, args, &r)) return args->status;
     r.several = args->count > 1;
-    return each_input("memory", args, 0, r.timeline ? write_timeline : show, &r);
+    return r.timeline ? each_input("memory", args, INPUTS_ONE, write_timeline, &r)
+                      : each_input("memory", args, 0, show, &r);
 }
 
 static const option_spec options[] = {

@@ -301,6 +301,13 @@ int each_input(const char *name, const arguments *paths, unsigned how, input_fn 
     options.unify = how & INPUTS_UNIFY;
     inputs in = {.take_digests = how & INPUTS_DIGESTS};
     int status = inputs_find(&in, name, paths, &options);
+    if (how & INPUTS_ONE && in.count > 1) {
+        fprintf(stderr,
+                "hipboard %s: what is asked for is of one trace, and these are %zu: name one, as "
+                "'%s'\n",
+                name, in.count, in.items[0].file.path);
+        status = EXIT_USAGE;
+    }
     for (size_t i = 0; i < in.count && status != EXIT_USAGE && !progress_interrupted(); i++) {
         int one = read_one(&in.items[i], name, &options, fn, context);
         if (one != EXIT_FINE) status = one;

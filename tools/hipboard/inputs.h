@@ -64,6 +64,7 @@ int tell_result(const char *name, const char *path, hb_result result);
 enum inputs_how {
     INPUTS_UNIFY = 1u << 0,   /* as in hb_open_options */
     INPUTS_DIGESTS = 1u << 1, /* as in inputs.take_digests */
+    INPUTS_ONE = 1u << 2,     /* what there is for one only; of more none is opened: EXIT_USAGE */
 };
 
 typedef hb_result (*input_fn)(void *context, hb_trace_file *file, const input *from);
