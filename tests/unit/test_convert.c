@@ -444,6 +444,10 @@ static void what_is_too_broken_is_left_out(void **state)
     assert_has(f, "whole");
     assert_lacks(f, "broken");
     assert_false(f->conversion->identical);
+    assert_int_equal(convert_text(f, "{\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":"
+                                     "N/A\"x\\y\",\"pid\":3,\"tid\":9,\"ts\":1,\"dur\":1}]}"),
+                     HB_ERROR_FORMAT);
+    assert_non_null(strstr(hb_last_error(), "too broken to keep"));
 }
 
 static void a_truncated_file_keeps_what_is_whole(void **state)

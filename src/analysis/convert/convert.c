@@ -297,6 +297,17 @@ static bool has_changed(const hb_plan *plan)
     return plan->num_parts > 1;
 }
 
+/* A trace without events is none. */
+static hb_result check_any_is_left(const outputs *all)
+{
+    bool any = all->plan->counts[HB_CHANGE_LOST] == 0;
+    for (uint32_t i = 0; i < all->count && !any; i++)
+        any = all->list[i].events > 0;
+    return any ? HB_OK
+               : hb_fail(HB_ERROR_FORMAT, "%s: its events are too broken to keep",
+                         all->plan->input);
+}
+
 /* What needed no change is written again as it stands, blanks included. */
 static hb_result write_together(outputs *all, char *const *paths, uint64_t *events)
 {
@@ -309,6 +320,7 @@ static hb_result write_together(outputs *all, char *const *paths, uint64_t *even
         result = open_output(o, paths[o->part], plan->options->gzip);
     }
     if (result == HB_OK) result = write_text(all);
+    if (result == HB_OK) result = check_any_is_left(all);
     for (uint32_t i = 0; i < all->count; i++) {
         if (result == HB_OK && has_changed(plan)) result = hb_publish_commit(&all->list[i].publish);
         *events += all->list[i].events;
