@@ -293,6 +293,10 @@ static void damaged_values_are_no_values(void **state)
                 assert_true(strlen(back[k].key) < n * 8);
             free(exact);
         }
+    uint64_t *behind = (uint64_t *)malloc(8) + 1; /* the record's end: none are there */
+    assert_null(hb_args_decode(behind, 0, &scratch, &count));
+    assert_int_equal(count, 0);
+    free(behind - 1);
     hb_buf_free(&scratch);
 }
 

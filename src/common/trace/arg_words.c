@@ -84,7 +84,7 @@ void hb_args_encode(uint64_t *to, const hb_arg *args, size_t count, size_t words
 static size_t encoded(const uint64_t *from, size_t words)
 {
     uint64_t used = words ? *from >> 32 : 0;
-    return used <= words && (uint32_t)*from < used ? (size_t)used : 0;
+    return used && used <= words && (uint32_t)*from < used ? (size_t)used : 0;
 }
 
 static const char *get_text(const uint64_t **at, const uint64_t *end, size_t size)
