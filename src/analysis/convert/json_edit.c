@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/json_members.h"
 #include "convert/convert.h"
 #include "io/number_text.h"
 #include "trace/devices.h"
@@ -27,6 +28,7 @@ typedef struct edits {
     char args[200]; /* members of args that are not there yet */
     size_t args_size;
     bool has_times; /* that are shifted already */
+    bool too_many;
 } edits;
 
 /* ---- changing values ---- */
@@ -37,7 +39,8 @@ static void splice(edits *e, const char *at, size_t cut, const char *format, ...
     unsigned i = 0;
     while (i < e->count && !(cut && e->list[i].at == at && e->list[i].cut == cut))
         i++;
-    if (i == HB_ARRAY_LEN(e->list)) return;
+    e->too_many |= i == HB_ARRAY_LEN(e->list);
+    if (e->too_many) return;
     if (i == e->count) /* else another text for the same value */
         for (e->count++; i > 0 && e->list[i - 1].at > at; i--)
             e->list[i] = e->list[i - 1];
@@ -253,16 +256,31 @@ static void edit_work(edits *e)
         count(e, HB_CHANGE_NO_OCCUPANCY);
 }
 
-/* One that is no number is none: its key becomes another. */
+typedef struct renaming {
+    edits *e;
+    hb_slot slot;
+    bool any;
+} renaming;
+
+static bool rename_member(void *context, const hb_value *key, const hb_value *value)
+{
+    renaming *r = context;
+    (void)value;
+    if (hb_event_slot(key, true) != (int)r->slot) return true;
+    splice(r->e, key->s + key->size, 0, " (as told)");
+    r->any = true;
+    return true;
+}
+
+/* One that is no number is none: its key becomes another, wherever it stands, since of several the
+ * last counts. */
 static void rename_odd(edits *e, hb_slot slot)
 {
-    hb_value value = hb_raw_get(e->raw, slot);
+    renaming r = {.e = e, .slot = slot};
+    hb_value value = hb_raw_get(e->raw, slot), args = hb_raw_get(e->raw, HB_SLOT_ARGS);
     if (hb_adds_up(&value)) return;
-    const char *quote = value.s - (value.type == HB_JSON_STRING) - 1;
-    while (*quote != '"')
-        quote--;
-    splice(e, quote, 0, " (as told)");
-    count(e, HB_CHANGE_ODD);
+    hb_json_each_member((hb_str){args.s, (uint32_t)args.size}, rename_member, &r);
+    if (r.any) count(e, HB_CHANGE_ODD);
 }
 
 static void edit_memory(edits *e)
@@ -481,70 +499,7 @@ static void edit_span(edits *e)
         set(e, HB_SLOT_DUR, "dur", number_text(fmax(to - from, 1), text));
 }
 
-/* ---- texts ---- */
-
-static const hb_value *repaired_at(const hb_raw_event *raw, const char *s)
-{
-    for (uint32_t i = 0; i < raw->num_repaired; i++)
-        if (raw->repaired[i].s == s) return &raw->repaired[i];
-    return NULL;
-}
-
-void hb_ignore_defect(void *context, hb_json_defect defect, const char *at)
-{
-    (void)context;
-    (void)defect;
-    (void)at;
-}
-
-/* Writes a string anew; returns where the text goes on. */
-static const char *clean_string(hb_scan *scan, const hb_raw_event *raw, const char *p, hb_buf *out,
-                                hb_buf *decoded)
-{
-    hb_value value;
-    const hb_value *repaired = repaired_at(raw, p);
-    const char *next = repaired ? p + repaired->size + 1 : hb_scan_string(scan, p, &value);
-    if (!next) return NULL;
-    decoded->size = 0;
-    if (repaired) {
-        value = *repaired;
-        value.escaped = memchr(value.s, '\\', value.size) != NULL;
-    }
-    hb_value_decode(&value, decoded);
-    hb_buf_json_string(out, decoded->data ? decoded->data : "", decoded->size);
-    return next;
-}
-
-/* Which scanning relies on; not counted. */
-static bool add_zeros(hb_buf *buf)
-{
-    char *p = hb_buf_reserve(buf, HB_TEXT_ZEROS);
-    if (p) memset(p, 0, HB_TEXT_ZEROS);
-    return p != NULL;
-}
-
-bool hb_clean_json(const hb_raw_event *raw, hb_str text, hb_buf *out)
-{
-    const char *end = text.s + text.len;
-    hb_scan scan = {.end = end + HB_SCAN_SLACK, .defect = hb_ignore_defect};
-    hb_buf decoded;
-    if (raw->num_repaired > HB_MAX_REPAIRED) return false;
-    hb_buf_init(&decoded, SIZE_MAX / 4);
-    const char *p = text.s;
-    while (p && p < end) {
-        if (*p == '"') {
-            p = clean_string(&scan, raw, p + 1, out, &decoded);
-        } else if (end - p >= 3 && memcmp(p, "N/A", 3) == 0) {
-            hb_buf_str(out, "\"N/A\"");
-            p += 3;
-        } else {
-            hb_buf_append(out, p++, 1);
-        }
-    }
-    bool ok = p && !decoded.failed && !out->failed && add_zeros(out);
-    hb_buf_free(&decoded);
-    return ok;
-}
+/* ---- the event ---- */
 
 static void write_edits(const edits *e, hb_str text, hb_buf *out)
 {
@@ -559,7 +514,7 @@ static void write_edits(const edits *e, hb_str text, hb_buf *out)
     hb_buf_append(out, p, (size_t)(text.s + text.len - p));
 }
 
-static void edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, hb_str text,
+static bool edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, hb_str text,
                        uint32_t part, hb_buf *out)
 {
     edits e = {.plan = plan, .item = item, .raw = raw, .start = text.s + 1, .part = part};
@@ -576,25 +531,22 @@ static void edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *r
     if (item->role == HB_PLAN_SPAN && plan->cuts) edit_span(&e);
     shift_times(&e);
     write_edits(&e, text, out);
+    return !e.too_many && !out->failed;
 }
 
 bool hb_edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, hb_str text,
                    bool defective, uint32_t part, hb_buf *out)
 {
-    if (!defective) {
-        edit_event(plan, item, raw, text, part, out);
-        return !out->failed;
-    }
+    if (!defective) return edit_event(plan, item, raw, text, part, out);
     hb_buf mended;
     hb_raw_event again;
     hb_buf_init(&mended, SIZE_MAX / 4);
     bool ok = hb_clean_json(raw, text, &mended);
     hb_scan scan = {.end = ok ? mended.data + mended.size : NULL, .defect = hb_ignore_defect};
     ok = ok && hb_parse_event(&scan, mended.data + 1, false, &again);
-    if (ok) {
-        edit_event(plan, item, &again, (hb_str){mended.data, (uint32_t)mended.size}, part, out);
-        plan->counts[HB_CHANGE_CLEAN]++;
-    }
+    ok = ok &&
+         edit_event(plan, item, &again, (hb_str){mended.data, (uint32_t)mended.size}, part, out);
+    if (ok) plan->counts[HB_CHANGE_CLEAN]++;
     hb_buf_free(&mended);
-    return ok && !out->failed;
+    return ok;
 }
