@@ -20,6 +20,7 @@
 #include "fuzz_dir.h"
 #include "import/import_set.h"
 #include "io/out.h"
+#include "not_told.h"
 #include "write/pftrace.h"
 #include "write/write.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * For targets that do much with an input, so that libFuzzer tries more of them: of what can be
- * asked in several ways an input is asked in one, which its bytes decide; and libFuzzer is not told
- * of comparisons, which took a third of the time. Who replays inputs asks all.
+ * asked in several ways an input is asked in one, which its bytes decide. Who replays inputs asks
+ * all.
  */
 #ifndef HB_FUZZ_ONE_WAY_H
 #define HB_FUZZ_ONE_WAY_H
@@ -12,28 +12,7 @@
 #include <stdint.h>
 
 #include "fuzz.h"
-
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-
-/* Linked in place of libFuzzer's own (--wrap, meson.build); those of memcmp() and strcmp() stay,
- * and are what tells it words. */
-#define NOT_TOLD(name, type)            \
-    void __wrap_##name(type a, type b); \
-    void __wrap_##name(type a, type b)  \
-    {                                   \
-        (void)a;                        \
-        (void)b;                        \
-    }
-NOT_TOLD(__sanitizer_cov_trace_cmp1, uint8_t)
-NOT_TOLD(__sanitizer_cov_trace_cmp2, uint16_t)
-NOT_TOLD(__sanitizer_cov_trace_cmp4, uint32_t)
-NOT_TOLD(__sanitizer_cov_trace_cmp8, uint64_t)
-NOT_TOLD(__sanitizer_cov_trace_const_cmp1, uint8_t)
-NOT_TOLD(__sanitizer_cov_trace_const_cmp2, uint16_t)
-NOT_TOLD(__sanitizer_cov_trace_const_cmp4, uint32_t)
-NOT_TOLD(__sanitizer_cov_trace_const_cmp8, uint64_t)
-
-#endif
+#include "not_told.h"
 
 static uint32_t input_hash;
 
