@@ -18,6 +18,7 @@
 #include "base/json_line.h"
 #include "fuzz_dir.h"
 #include "json_tree.h"
+#include "not_told.h"
 #include "record/format.h"
 #include "spool_mutator.h"
 

@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "fuzz.h"
 #include "json_tree.h"
+#include "not_told.h"
 #include "parts_mutator.h"
 #include "write/pftrace.h"
 #include "write/write.h"
