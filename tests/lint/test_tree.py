@@ -197,7 +197,6 @@ GROWS = {
     "src/recorder/record/cursor.c": "bytes of a part, whose size is known",
     "src/analysis/compare/find_files.c": "a few files",
     "src/analysis/export/export_csv.c": "so many at once that their addresses hold",
-    "src/analysis/import/id_index.c": "by id",
     "src/analysis/import/import_set.c": "a few processes",
     "src/analysis/logdir/find_runs.c": "a few runs",
     "src/analysis/logdir/load_run.c": "a few spans",

@@ -335,6 +335,34 @@ static void damaged_databases(void **state)
     }
 }
 
+/* One page after another, at the end of what it has: whatever is being read then is left, and
+ * freed.
+ */
+static void databases_with_damaged_pages(void **state)
+{
+    enum { PAGE = 4096, MOST = 64 * PAGE, CELLS = 4 /* the low byte of how many a page has */ };
+    static char bytes[MOST];
+    (void)state;
+    const char *path = make_database("report.sqlite", nsys);
+    FILE *f = fopen(path, "rb");
+    size_t size = fread(bytes, 1, sizeof bytes, f), refused = 0;
+    fclose(f);
+    assert_in_range(size, 10 * PAGE, MOST - 1);
+    for (size_t at = PAGE; at < size; at += PAGE) {
+        hb_import *import = NULL;
+        f = fopen(path, "wb");
+        bytes[at + CELLS]++; /* one more than there are, behind all others */
+        assert_int_equal(fwrite(bytes, 1, size, f), size);
+        bytes[at + CELLS]--;
+        fclose(f);
+        hb_result result = hb_import_open(&path, 1, NULL, &import);
+        assert_true(result == HB_OK || result == HB_ERROR_FORMAT);
+        refused += result != HB_OK;
+        hb_import_close(import);
+    }
+    assert_true(refused > 5);
+}
+
 /* SQLite takes 500 terms of one union. */
 static void views_over_many_processes(void **state)
 {
@@ -370,10 +398,15 @@ static void views_over_many_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_DIR(rpd_as_it_was),     IN_DIR(memory_of_calls_is_one_gpus),
-        IN_DIR(a_real_rpd),        IN_DIR(database_of_rocprof),
-        IN_DIR(report_of_nsys),    IN_DIR(copies_of_nsys),
-        IN_DIR(damaged_databases), IN_DIR(views_over_many_processes),
+        IN_DIR(rpd_as_it_was),
+        IN_DIR(memory_of_calls_is_one_gpus),
+        IN_DIR(a_real_rpd),
+        IN_DIR(database_of_rocprof),
+        IN_DIR(report_of_nsys),
+        IN_DIR(copies_of_nsys),
+        IN_DIR(damaged_databases),
+        IN_DIR(databases_with_damaged_pages),
+        IN_DIR(views_over_many_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
