@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * For targets that read texts and tables, or check what was written letter by letter: libFuzzer is
- * not told of comparisons, which took two fifths of the time. These are linked in place of its own (--wrap, meson.build); those of memcmp()
- * and strcmp() stay, and are what tells it words.
+ * not told of comparisons, which took two fifths of the time. These are linked in place of its own
+ * (--wrap, meson.build); those of memcmp() and strcmp() stay, and are what tells it words.
  */
 #ifndef HB_FUZZ_NOT_TOLD_H
 #define HB_FUZZ_NOT_TOLD_H
