@@ -519,8 +519,9 @@ def test_a_program_that_profiles_itself_does_so_and_its_cycles_come_along(tmp_pa
 
 
 @needs_gpu
-def test_a_path_with_blanks_is_no_hindrance(tmp_path, hip):
-    tool = copy_of_build(tmp_path / "a b")
+@pytest.mark.parametrize("folder", ["a b", "$LIB"]) # which the loader takes for lib/x86_64-linux-gnu
+def test_a_path_that_the_loader_would_take_for_another_is_no_hindrance(tmp_path, hip, folder):
+    tool = copy_of_build(tmp_path / folder)
     done = subprocess.run([*hip, tool, "record", "-o", tmp_path / "runs", "--", STEPS, "1", "0", "0", "exit"],
                           capture_output=True, text=True, timeout=600, env=WITH_GPU)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

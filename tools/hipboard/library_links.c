@@ -26,7 +26,7 @@ static bool make_dir(library_links *links)
 bool link_library(library_links *links, char library[PATH_MAX])
 {
     char link[LINK_PATH], path[PATH_MAX];
-    if (!strpbrk(library, " :;")) return true;
+    if (!strpbrk(library, " :;$")) return true;
     if (!make_dir(links)) return false;
     char *slash = strrchr(library, '/');
     name_link(links, links->count, link);

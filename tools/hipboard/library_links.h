@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Lists of libraries, as LD_PRELOAD, are separated by blanks, colons or semicolons and have no way
- * to quote them: libraries whose paths have some are reached by links.
+ * to quote them, nor a `$`, after which the loader replaces words of its own as LIB or ORIGIN:
+ * libraries whose paths have some are reached by links.
  */
 #ifndef HB_TOOLS_LIBRARY_LINKS_H
 #define HB_TOOLS_LIBRARY_LINKS_H
