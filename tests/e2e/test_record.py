@@ -528,6 +528,20 @@ def test_a_path_that_the_loader_would_take_for_another_is_no_hindrance(tmp_path,
     assert len(traces(tmp_path / "runs")) == 1
 
 
+def test_a_library_that_is_not_to_be_trusted_is_left_out_and_told(tmp_path):
+    tool = copy_of_build(tmp_path / "build")
+    library = tmp_path / "build/src/recorder/libhipboard-openmp.so.0"
+    library.chmod(0o757)
+    for rank, told in (("0", 1), ("1", 0)): # of a thousand ranks one says it
+        done = subprocess.run([tool, "record", "-q", "-o", tmp_path / "runs", "--", "true"], capture_output=True, text=True,
+                              timeout=600, env={**os.environ, "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": "2"})
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr.count(
+            "hipboard record: goes on without libhipboard-openmp.so.0: "
+            f"{tmp_path}/build/src/recorder/libhipboard-openmp.so.0 may be written to by everybody (mode 0757): "
+            "chmod o-w it, or install elsewhere\n") == told, done.stderr
+
+
 @needs_gpu
 def test_the_plugin_shows_slices_as_steps(tmp_path):
     """A long-running program without any marks still has an overview by step."""

@@ -78,22 +78,23 @@ static int fail(const char *what, const char *why)
 
 /* ---- the libraries ---- */
 
-/* Those that can be done without, too. */
+/* Of those that can be done without. One that is not installed is no fault; one that is, and is not
+ * to be trusted or of another release, is told once for all ranks. */
+static void find_library(const request *r, const char *part, bool wanted, char path[PATH_MAX])
+{
+    hb_result found = wanted ? hb_part_path(part, path, PATH_MAX) : HB_ERROR_NOT_FOUND;
+    if (found == HB_OK) return;
+    *path = '\0';
+    if (found != HB_ERROR_NOT_FOUND && r->launch.rank <= 0)
+        fprintf(stderr, "hipboard record: goes on without %s: %s\n", part, hb_last_error());
+}
+
 static void find_libraries(request *r)
 {
-    const struct {
-        const char *part;
-        bool wanted;
-        char *path;
-    } others[] = {
-        {ROCPROFILER_LIBRARY, !r->activities || (r->activities & HB_ACTIVITY_HIP),
-         r->rocprofiler_library},
-        {MPI_LIBRARY, r->mpi, r->mpi_library},
-        {OPENMP_LIBRARY, strcmp(r->openmp, "none") != 0, r->openmp_library},
-    };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!others[i].wanted || hb_part_path(others[i].part, others[i].path, PATH_MAX) != HB_OK)
-            others[i].path[0] = '\0';
+    find_library(r, ROCPROFILER_LIBRARY, !r->activities || (r->activities & HB_ACTIVITY_HIP),
+                 r->rocprofiler_library);
+    find_library(r, MPI_LIBRARY, r->mpi, r->mpi_library);
+    find_library(r, OPENMP_LIBRARY, strcmp(r->openmp, "none") != 0, r->openmp_library);
 }
 
 /* What goes into lists. The plugin does not. */
