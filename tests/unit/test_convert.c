@@ -400,6 +400,26 @@ static void converted_once_damaged_ids_stay(void **state)
     free(once);
 }
 
+/* Numbers in quotes are unquoted as those that they were taken for: else the next conversion takes
+ * them for others, and finds this call in the operator. */
+static void numbers_in_quotes_stay_themselves(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(
+        convert(
+            f,
+            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":7,\"tid\":9007199254740992,"
+            "\"ts\":1,\"dur\":9,\"args\":{\"External id\":7}}",
+            "{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"hipLaunchKernel\",\"pid\":7,\"ts\":\"2."
+            "5\","
+            "\"dur\":1,\"tid\":\"9007199254740993\",\"args\":{\"correlation\":8}}",
+            KERNEL(3, 1, "\"correlation\": 8")),
+        HB_OK);
+    assert_has(f, "\"tid\":9007199254740993,");
+    assert_has(f, "\"ts\":2.5,");
+    assert_has(f, "{\"External id\": 0, \"correlation\":8}");
+}
+
 static void threads_are_a_processs_own(void **state)
 {
     fixture *f = *state;
@@ -430,6 +450,12 @@ static void steps_have_a_length(void **state)
     /* A call that ends behind its step is in none. */
     assert_int_equal(convert(f, LATE_WORK(8.001)), HB_OK);
     assert_int_equal(count(f, "step_hidden"), 0);
+    /* There is no later time. */
+    assert_int_equal(
+        convert(f, X("user_annotation", "ProfilerStep#1", 1, 1.7976931348623157e308, 0, "")),
+        HB_OK);
+    assert_has(f, "\"cat\":\"outside_tree\",\"name\":\"ProfilerStep#1\"");
+    assert_has(f, "\"dur\":0,");
 }
 
 /* Older traces have steps as operators, with ids. */
@@ -640,6 +666,13 @@ static void capabilities_become_numbers(void **state)
         HB_OK);
     assert_int_equal(count(f, "compute_text"), 2);
     assert_has(f, "\"computeMajor\": 9, \"computeMinor\" : 0, \"name\": \"8\"");
+    /* JSON knows no naughts in front of a number. */
+    assert_int_equal(
+        convert_text(f, "{\"deviceProperties\": [{\"id\": 0, \"computeMajor\": \"009\", "
+                        "\"computeMinor\": \"00\", \"name\": \"8\"}], \"traceEvents\": [" X(
+                            "cpu_op", "a", 1, 0, 1, "") "]}"),
+        HB_OK);
+    assert_has(f, "\"computeMajor\": 9, \"computeMinor\": 0, \"name\": \"8\"");
 }
 
 /* ---- times of another clock ---- */
@@ -827,6 +860,7 @@ int main(void)
         TEST(ids_are_a_processs_own),
         TEST(what_is_not_shown_has_no_ids_to_share),
         TEST(converted_once_damaged_ids_stay),
+        TEST(numbers_in_quotes_stay_themselves),
         TEST(threads_are_a_processs_own),
         TEST(kineto_tells_what_is_in_no_operator),
         TEST(steps_have_a_length),

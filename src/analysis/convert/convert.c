@@ -102,18 +102,22 @@ static void write_properties(output *o, hb_str list)
     plan->counts[HB_CHANGE_PROPERTIES] += (uint64_t)(needed - plan->num_properties);
 }
 
-/* The quotes around a number behind `name`: their places in the text. */
-static bool find_quotes(const char *p, const char *end, const char **open, const char **close)
+/* A number in quotes behind a name: the opening quote, and the digits up to the closing one,
+ * without the naughts in front that JSON knows not. */
+static bool find_quoted(const char *p, const char *end, const char **open, hb_str *digits)
 {
     p = hb_scan_space(p);
     if (p >= end || *p != ':') return false;
     p = hb_scan_space(p + 1);
     if (p >= end || *p != '"') return false;
     *open = p++;
+    while (p + 1 < end && *p == '0' && p[1] >= '0' && p[1] <= '9')
+        p++;
+    digits->s = p;
     while (p < end && *p >= '0' && *p <= '9')
         p++;
-    *close = p;
-    return p < end && *p == '"' && p > *open + 1;
+    digits->len = (uint32_t)(p - digits->s);
+    return p < end && *p == '"' && digits->len;
 }
 
 /* Anything else loses the file. */
@@ -129,15 +133,16 @@ static hb_str list_of_objects(output *o, hb_str json)
 static hb_str unquote_capabilities(output *o, hb_str json, hb_buf *out)
 {
     static const char name[] = "\"computeM"; /* ajor, inor */
-    const char *p = json.s, *end = json.s + json.len, *at = p, *open, *close;
+    const char *p = json.s, *end = json.s + json.len, *at = p, *open;
+    hb_str digits;
     uint64_t before = o->plan->counts[HB_CHANGE_COMPUTE];
     while ((at = memmem(at, (size_t)(end - at), name, sizeof name - 1)) != NULL) {
         at += sizeof name - 1;
         const char *quote = memchr(at, '"', (size_t)(end - at));
-        if (!quote || !find_quotes(quote + 1, end, &open, &close)) continue;
+        if (!quote || !find_quoted(quote + 1, end, &open, &digits)) continue;
         hb_buf_append(out, p, (size_t)(open - p));
-        hb_buf_append(out, open + 1, (size_t)(close - open - 1));
-        p = at = close + 1;
+        hb_buf_append(out, digits.s, digits.len);
+        p = at = digits.s + digits.len + 1;
         o->plan->counts[HB_CHANGE_COMPUTE]++;
     }
     if (o->plan->counts[HB_CHANGE_COMPUTE] == before) return json;

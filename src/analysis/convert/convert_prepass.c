@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "convert/convert.h"
+#include "io/number_text.h"
 #include "rules/call_class.h"
 
 /* ---- values ---- */
@@ -29,17 +30,28 @@ bool hb_adds_up(const hb_value *value)
            value->type == HB_JSON_FALSE || hb_plain_number(value, &ignored);
 }
 
+/* Of digits in quotes, too. What does not fit is the largest or smallest there is, and nothing to
+ * compare. */
+static bool exact_int(const hb_value *v, int64_t *result)
+{
+    char text[HB_MAX_NUMBER] = "";
+    if (hb_value_int(v, result)) return true;
+    if ((v->type != HB_JSON_INT && v->type != HB_JSON_STRING) || v->size >= sizeof text)
+        return false;
+    memcpy(text, v->s, v->size);
+    size_t digits = strspn(text + (*text == '-'), "0123456789");
+    if (!digits || digits + (*text == '-') != v->size) return false;
+    *result = strtoll(text, NULL, 10);
+    return *result != INT64_MAX && *result != INT64_MIN;
+}
+
 int64_t hb_plain_int(const hb_raw_event *raw, hb_slot slot)
 {
     hb_value v = hb_raw_get(raw, slot);
     double d;
     int64_t i;
-    if (hb_value_int(&v, &i)) return i;
-    /* What does not fit is the largest or smallest there is, and nothing to compare. */
-    i = v.type == HB_JSON_INT ? strtoll(v.s, NULL, 10) : INT64_MAX;
-    if (i != INT64_MAX && i != INT64_MIN) return i;
-    if (hb_plain_number(&v, &d) && d == floor(d) && fabs(d) < 9e15) return (int64_t)d;
-    return HB_ABSENT;
+    if (exact_int(&v, &i)) return i;
+    return hb_plain_number(&v, &d) && d == floor(d) && fabs(d) < 1e18 ? (int64_t)d : HB_ABSENT;
 }
 
 /* Empty for what is no string. */

@@ -32,7 +32,13 @@ static void collect(steps *s)
         hb_item *item = hb_plan_item(s->plan, i);
         if (item->role != HB_PLAN_STEP || item->flags & HB_ITEM_HIDE) continue;
         if (item->ts + item->dur <= item->ts) {
-            item->dur = HB_MAX(0.001, nextafter(item->ts, INFINITY) - item->ts);
+            double dur = HB_MAX(0.001, nextafter(item->ts, INFINITY) - item->ts);
+            if (isinf(dur)) { /* no later time to end at */
+                item->flags |= HB_ITEM_HIDE;
+                s->plan->counts[HB_CHANGE_ODD]++;
+                continue;
+            }
+            item->dur = dur;
             item->flags |= HB_ITEM_DURATION;
             s->plan->counts[HB_CHANGE_STEP_ZERO]++;
         }

@@ -364,14 +364,18 @@ static void edit_hidden(edits *e)
     if (planned) e->plan->counts[change] = before;
 }
 
-/* A number in quotes is none to the plugin; it may have been given another value. */
+/* A number in quotes is none to the plugin; it may have been given another value. An integer stays
+ * the one that the plan took it for, beyond what doubles tell apart, too. */
 static void unquote(edits *e, hb_slot slot)
 {
     hb_value value = hb_raw_get(e->raw, slot);
     char text[HB_MAX_NUMBER + 1];
     double number;
-    if (value.type == HB_JSON_STRING && hb_plain_number(&value, &number) && !is_replaced(e, &value))
-        replace(e, &value, number_text(number, text));
+    if (value.type != HB_JSON_STRING || !hb_plain_number(&value, &number) || is_replaced(e, &value))
+        return;
+    int64_t integer = hb_plain_int(e->raw, slot);
+    *(integer == HB_ABSENT ? hb_put_double(text, number) : hb_put_i64(text, integer)) = 0;
+    replace(e, &value, text);
 }
 
 /* Whatever loses a file wherever it stands. */
