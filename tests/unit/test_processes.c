@@ -348,6 +348,26 @@ static void ids_of_any_size(void **state)
     assert_true(events[stays].ext == far && events[own].ext == 5);
 }
 
+/* The same of threads, of which no sum may come round. */
+static void threads_of_any_number(void **state)
+{
+    static const int64_t fars[] = {INT64_C(1) << 58, INT64_C(1) << 62, INT64_MAX - 1, INT64_MAX,
+                                   INT64_MIN + 1};
+    (void)state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(fars); i++) {
+        count = 0;
+        uint32_t first = scope(1, NONE, 3), stays = scope(1, NONE, 4), same = scope(2, NONE, 5);
+        events[first].tid = events[same].tid = 7;
+        events[stays].tid = fars[i];
+        separate();
+        assert_int_equal(changed, 1);
+        assert_true(events[first].tid == 7 && events[stays].tid == fars[i]);
+        assert_int_equal(events[same].tid, 7 + 8);
+        separate();
+        assert_int_equal(changed, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +384,7 @@ int main(void)
         cmocka_unit_test_setup(the_last_launch_before_it, begin),
         cmocka_unit_test_setup(what_all_have_tells_nothing, begin),
         cmocka_unit_test_setup(ids_of_any_size, begin),
+        cmocka_unit_test_setup(threads_of_any_number, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,7 +163,7 @@ static void note_ids(separator *s)
         uint32_t process = process_of(s, ids.pid);
         if (ids.ext != 0 && is_near(s, ids.ext) && has_own_exts(s, process))
             add_use(s, &s->exts, ids.ext, process);
-        add_use(s, &s->tids, ids.tid, process);
+        if (is_near(s, ids.tid)) add_use(s, &s->tids, ids.tid, process);
         if (ids.role != HB_ID_CALL) continue;
         if (is_near(s, ids.corr)) add_use(s, &s->corrs, ids.corr, process);
         add_call(s, &ids, process);
@@ -232,8 +232,8 @@ static void note_work(separator *s)
         if (ids.role != HB_ID_WORK || ids.corr == HB_ID_ABSENT) continue;
         if (ids.ext == HB_ID_ABSENT || ids.ext == 0) continue;
         uint32_t process = launcher_of(s, &ids), owner = first_user(&s->exts, ids.ext);
-        s->exts.shared = process != NO_PROCESS && has_own_exts(s, process) &&
-                         owner != NO_PROCESS && owner != process;
+        s->exts.shared = process != NO_PROCESS && has_own_exts(s, process) && owner != NO_PROCESS &&
+                         owner != process;
     }
 }
 
@@ -309,7 +309,7 @@ static int64_t stride_of_tids(const separator *s)
         widen(&least, &largest, s->tids.list.items[0].id);
         widen(&least, &largest, s->tids.list.items[count - 1].id);
     }
-    return (int64_t)((uint64_t)largest - (uint64_t)least + 1);
+    return largest - least + 1;
 }
 
 static bool rename_ids(separator *s, hb_ids *ids, uint32_t process)
@@ -320,9 +320,8 @@ static bool rename_ids(separator *s, hb_ids *ids, uint32_t process)
         ids->ext += offset;
     if (is_near(s, ids->corr)) ids->corr += offset;
     /* NO_PROCESS is beyond them all */
-    if (ids->role != HB_ID_WORK && ids->tid != HB_ID_ABSENT &&
-        first_user(&s->tids, ids->tid) < process)
-        ids->tid = (int64_t)((uint64_t)ids->tid + (uint64_t)stride_of_tids(s) * process);
+    if (ids->role != HB_ID_WORK && first_user(&s->tids, ids->tid) < process)
+        ids->tid += stride_of_tids(s) * process;
     return ids->ext != before.ext || ids->corr != before.corr || ids->tid != before.tid;
 }
 
