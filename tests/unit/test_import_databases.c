@@ -322,6 +322,10 @@ static void damaged_databases(void **state)
         "UPDATE rocpd_api SET pid = 9223372036854775807, tid = NULL, end = -1;",
         "DROP TABLE rocpd_api_ops; CREATE VIEW rocpd_api_ops AS SELECT 1;",
         "UPDATE rocpd_api_ops SET api_id = 4294967297;",
+        /* A table that code makes, and that is told to have a page. */
+        "DROP TABLE rocpd_op; CREATE VIRTUAL TABLE rocpd_op USING fts5(gpuId, start);"
+        "PRAGMA writable_schema = ON; UPDATE sqlite_master SET rootpage = 2 WHERE name = "
+        "'rocpd_op';",
     };
     static char sql[sizeof rpd + 200];
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -361,6 +365,87 @@ static void databases_with_damaged_pages(void **state)
         hb_import_close(import);
     }
     assert_true(refused > 5);
+}
+
+enum { SMALL_PAGE = 512, INNER = 5 /* a page of a table that leads to others */ };
+
+static uint32_t number_at(const uint8_t *p, int bytes)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value = value << 8 | p[i];
+    return value;
+}
+
+static void put_page(uint8_t *at, uint32_t page)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(page >> (24 - 8 * i));
+}
+
+/* All that an inner page leads to; `header`: bytes before its own, in the first page. */
+static void lead_to(uint8_t *bytes, uint32_t from, size_t header, uint32_t to)
+{
+    uint8_t *page = bytes + (size_t)(from - 1) * SMALL_PAGE, *at = page + header;
+    assert_int_equal(*at, INNER);
+    for (uint32_t i = 0, cells = number_at(at + 3, 2); i < cells; i++)
+        put_page(page + number_at(at + 12 + 2 * i, 2), to);
+    put_page(at + 8, to); /* the last one */
+}
+
+/* Each inner page leads to the next one only, as often as it led to any: some thirty times, on
+ * eight levels. Of a table's rows, or of those that tell of the tables. */
+static void pages_that_are_shared_have_no_more_rows(void **state)
+{
+    enum { LEVELS = 8, MOST = 4000 * SMALL_PAGE };
+    static uint8_t bytes[MOST];
+    static char sql[sizeof rpd + 40000];
+    (void)state;
+    size_t n = (size_t)snprintf(sql, sizeof sql, "PRAGMA page_size = %d; %s", SMALL_PAGE, rpd);
+    for (int i = 0; i < 600; i++)
+        n += (size_t)snprintf(sql + n, sizeof sql - n, "CREATE TABLE more_%d(a);", i);
+    snprintf(sql + n, sizeof sql - n,
+             "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 16000) "
+             "INSERT INTO rocpd_api SELECT i, 1, 1, i, i + 1, 17, 1 FROM n;");
+    const char *path = make_database("t.rpd", sql);
+    FILE *f = fopen(path, "rb");
+    size_t size = fread(bytes, 1, MOST, f);
+    fclose(f);
+    assert_in_range(size, 500 * SMALL_PAGE, MOST - 1);
+    assert_int_equal(bytes[100], INNER);
+    uint32_t first_table = number_at(bytes + number_at(bytes + 112, 2), 4), inner[LEVELS];
+    while (bytes[(size_t)(first_table - 1) * SMALL_PAGE] == INNER) /* to a page of tables */
+        first_table = number_at(bytes + (size_t)first_table * SMALL_PAGE - SMALL_PAGE + 8, 4);
+    /* The table's own comes first: the others were made below it. */
+    uint32_t count = 0;
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    static const char root[] = "SELECT rootpage FROM sqlite_master WHERE name = 'rocpd_api'";
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, root, -1, &s, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+    inner[count++] = (uint32_t)sqlite3_column_int(s, 0);
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+    uint32_t last = (uint32_t)(size / SMALL_PAGE);
+    for (uint32_t page = last; page > inner[0] && count < LEVELS; page--)
+        if (bytes[(size_t)(page - 1) * SMALL_PAGE] == INNER) inner[count++] = page;
+    assert_int_equal(count, LEVELS);
+    const uint8_t *lowest = bytes + (size_t)(inner[count - 1] - 1) * SMALL_PAGE;
+    uint32_t leaf = number_at(lowest + 8, 4);
+    for (int tables = 0; tables < 2; tables++) {
+        hb_import *import = NULL;
+        for (uint32_t i = 0; i < count; i++)
+            lead_to(bytes, inner[i], 0, i + 1 < count ? inner[i + 1] : tables ? first_table : leaf);
+        if (tables) lead_to(bytes, 1, 100, inner[0]);
+        f = fopen(path, "wb");
+        assert_int_equal(fwrite(bytes, 1, size, f), size);
+        fclose(f);
+        assert_int_equal(hb_import_open(&path, 1, NULL, &import), HB_ERROR_FORMAT);
+        assert_non_null(
+            strstr(hb_last_error(), tables ? "t.rpd: " : "more rows of rocpd_api than"));
+        hb_import_close(import);
+    }
 }
 
 /* SQLite takes 500 terms of one union. */
@@ -406,6 +491,7 @@ int main(void)
         IN_DIR(copies_of_nsys),
         IN_DIR(damaged_databases),
         IN_DIR(databases_with_damaged_pages),
+        IN_DIR(pages_that_are_shared_have_no_more_rows),
         IN_DIR(views_over_many_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,11 +12,21 @@
 #include "import/rows_shared.h"
 #include "import/whole_file.h"
 
-enum { ROWS_BETWEEN_REPORTS = 65536 };
+enum {
+    ROWS_BETWEEN_REPORTS = 65536,
+    LEAST_ROW =
+        4, /* bytes: two of a row's place in its page, one of its size, one of its columns */
+    /* Of SQLite's machine, which takes one for each column of a row and a few for the row. */
+    INSTRUCTIONS_BETWEEN_LOOKS = 10000,
+    INSTRUCTIONS_A_BYTE = 8,
+    LEAST_INSTRUCTIONS = 100000,
+};
 
 typedef struct hb_sqlite_walk {
     hb_dbpage_walk *pages;
-    char *query; /* by which SQLite reads on where they are odd */
+    char *query;             /* by which SQLite reads on where they are odd */
+    sqlite3_stmt *statement; /* of it */
+    uint64_t rows;           /* that it came to */
     struct hb_sqlite_walk *next;
 } hb_sqlite_walk;
 
@@ -32,20 +42,43 @@ struct hb_sqlite {
     hb_sqlite_progress *progress;
     void *context;
     uint64_t rows;
+    uint64_t size;         /* bytes, with what is left beside it */
+    uint64_t instructions; /* since the last statement began */
 };
 
 static hb_result fail(const hb_sqlite *db, const char *what)
 {
     int code = db->handle ? sqlite3_errcode(db->handle) : SQLITE_NOMEM;
     if (code == SQLITE_NOMEM) return hb_no_memory();
+    if (code == SQLITE_INTERRUPT)
+        return hb_fail(HB_ERROR_FORMAT, "%s: %s: its pages lead to some again and again", db->path,
+                       what);
     return hb_fail(HB_ERROR_FORMAT, "%s: %s: %s", db->path, what, sqlite3_errmsg(db->handle));
+}
+
+/* ---- no more than there is ---- */
+
+/* Of damaged databases several pages may lead to one, and so on below: to more rows than anybody
+ * could wait for. SQLite bounds how deep they lead, not how often. */
+static int stops_at_limit(void *context)
+{
+    hb_sqlite *db = context;
+    db->instructions += INSTRUCTIONS_BETWEEN_LOOKS;
+    return db->instructions > LEAST_INSTRUCTIONS + db->size * INSTRUCTIONS_A_BYTE;
+}
+
+static bool prepares(hb_sqlite *db, const char *sql, sqlite3_stmt **statement)
+{
+    db->instructions = 0;
+    return sqlite3_prepare_v2(db->handle, sql, -1, statement, NULL) == SQLITE_OK;
 }
 
 /* ---- opening ---- */
 
 /* The schema of a stranger's database may hold code: none of it runs. */
-static bool harden(sqlite3 *db)
+static bool harden(hb_sqlite *file)
 {
+    sqlite3 *db = file->handle;
     static const struct {
         int setting, value;
     } settings[] = {
@@ -58,6 +91,7 @@ static bool harden(sqlite3 *db)
     for (size_t i = 0; i < HB_ARRAY_LEN(settings); i++)
         if (sqlite3_db_config(db, settings[i].setting, settings[i].value, NULL) != SQLITE_OK)
             return false;
+    sqlite3_progress_handler(db, INSTRUCTIONS_BETWEEN_LOOKS, stops_at_limit, file);
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 64 << 20);
     sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
@@ -66,14 +100,15 @@ static bool harden(sqlite3 *db)
            SQLITE_OK;
 }
 
-static bool is_filled(const char *path, const char *suffix)
+/* Its size, which may be 0; 0: there is none, too. */
+static uint64_t size_of(const char *path, const char *suffix)
 {
     struct stat st;
     char *beside;
-    if (asprintf(&beside, "%s%s", path, suffix) < 0) return false;
-    bool filled = stat(beside, &st) == 0 && st.st_size > 0;
+    if (asprintf(&beside, "%s%s", path, suffix) < 0) return 0;
+    uint64_t size = stat(beside, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
     free(beside);
-    return filled;
+    return size;
 }
 
 /* "?", "#" and "%" mean something in SQLite's addresses. */
@@ -99,7 +134,7 @@ static bool opens(hb_sqlite *db, const char *query)
     char *address = address_of(db->path, query);
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     bool fine = address && sqlite3_open_v2(address, &db->handle, flags, NULL) == SQLITE_OK &&
-                harden(db->handle) &&
+                harden(db) &&
                 sqlite3_exec(db->handle, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) ==
                     SQLITE_OK;
     free(address);
@@ -118,7 +153,8 @@ static void open_pages(hb_sqlite *db)
 /* Where nothing is left beside it, no lock is needed, and no file is made beside it. */
 static hb_result open_file(hb_sqlite *db)
 {
-    bool log = is_filled(db->path, "-wal"), journal = is_filled(db->path, "-journal");
+    uint64_t log = size_of(db->path, "-wal"), journal = size_of(db->path, "-journal");
+    db->size = size_of(db->path, "") + log + journal;
     if (!log && !journal) open_pages(db);
     if (opens(db, log || journal ? "?mode=ro" : "?mode=ro&immutable=1")) return HB_OK;
     if (!log && !journal) return fail(db, "cannot be read");
@@ -139,13 +175,14 @@ static hb_result open_memory(hb_sqlite *db)
     size_t size;
     HB_TRY(hb_whole_file(db->path, &db->bytes, &size));
     forget_log(db->bytes, size);
+    db->size = size;
     db->by_pages = hb_dbpage_file_init(&db->pages, -1, db->bytes, size);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     bool fine =
         sqlite3_open_v2(":memory:", &db->handle, flags, NULL) == SQLITE_OK &&
         sqlite3_deserialize(db->handle, "main", (unsigned char *)db->bytes, (sqlite3_int64)size,
                             (sqlite3_int64)size, SQLITE_DESERIALIZE_READONLY) == SQLITE_OK &&
-        harden(db->handle);
+        harden(db);
     return fine ? HB_OK : fail(db, "cannot be read");
 }
 
@@ -175,6 +212,7 @@ static void free_walk(hb_sqlite *db, hb_sqlite_walk *walk)
     if (!walk || !*at) return;
     *at = walk->next;
     hb_dbpage_walk_close(walk->pages);
+    sqlite3_finalize(walk->statement);
     free(walk->query);
     free(walk);
 }
@@ -184,8 +222,6 @@ void hb_sqlite_close(hb_sqlite *db)
     if (!db) return;
     while (db->walks)
         free_walk(db, db->walks);
-    for (sqlite3_stmt *s; db->handle && (s = sqlite3_next_stmt(db->handle, NULL));)
-        sqlite3_finalize(s); /* of walks that were left */
     sqlite3_close(db->handle);
     if (db->fd >= 0) close(db->fd);
     free(db->bytes);
@@ -209,16 +245,18 @@ static bool step(hb_sqlite *db, sqlite3_stmt *s, hb_result *result)
     return false;
 }
 
-/* Virtual tables, whose rows are made by code, have no page of their own. */
+/* Virtual tables' rows are made by code. They have no page of their own, but what the schema says
+ * of pages may be damaged. */
+#define TABLES \
+    "FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND sql LIKE 'create table%' "
+
 hb_result hb_sqlite_tables(hb_sqlite *db, const char *prefix,
                            void (*fn)(void *context, const char *table), void *context)
 {
     sqlite3_stmt *s;
     hb_result result;
-    const char *sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND "
-                      "substr(name, 1, length(?1)) = ?1 ORDER BY name";
-    if (sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL) != SQLITE_OK)
-        return fail(db, "cannot be read");
+    const char *sql = "SELECT name " TABLES "AND substr(name, 1, length(?1)) = ?1 ORDER BY name";
+    if (!prepares(db, sql, &s)) return fail(db, "cannot be read");
     sqlite3_bind_text(s, 1, prefix, -1, SQLITE_STATIC);
     while (step(db, s, &result))
         if (sqlite3_column_text(s, 0)) fn(context, (const char *)sqlite3_column_text(s, 0));
@@ -230,9 +268,8 @@ static bool is_table(hb_sqlite *db, const char *table)
 {
     sqlite3_stmt *s;
     hb_result result;
-    const char *sql =
-        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND name = ?1";
-    if (sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL) != SQLITE_OK) return false;
+    const char *sql = "SELECT 1 " TABLES "AND name = ?1";
+    if (!prepares(db, sql, &s)) return false;
     sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
     bool there = step(db, s, &result);
     sqlite3_finalize(s);
@@ -280,8 +317,8 @@ static uint32_t root_of(hb_sqlite *db, const char *table)
 {
     sqlite3_stmt *s;
     hb_result result;
-    const char *sql = "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?1";
-    if (sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL) != SQLITE_OK) return 0;
+    const char *sql = "SELECT rootpage " TABLES "AND name = ?1";
+    if (!prepares(db, sql, &s)) return 0;
     sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
     int64_t page = step(db, s, &result) ? sqlite3_column_int64(s, 0) : 0;
     sqlite3_finalize(s);
@@ -351,7 +388,7 @@ static bool find_columns(hb_sqlite *db, const char *table, column_search *c)
     sqlite3_stmt *s;
     hb_result result;
     const char *sql = "SELECT * FROM pragma_table_xinfo(?1)";
-    if (sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL) != SQLITE_OK) return false;
+    if (!prepares(db, sql, &s)) return false;
     sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
     while (step(db, s, &result))
         take_column(c, s);
@@ -376,10 +413,9 @@ static void walk_pages(hb_sqlite *db, const char *columns, hb_sqlite_rows *rows)
 
 static hb_result prepare(hb_sqlite_rows *rows)
 {
-    sqlite3_stmt *s = NULL;
-    int code = sqlite3_prepare_v2(rows->db->handle, rows->own->query, -1, &s, NULL);
-    rows->statement = s;
-    return code == SQLITE_OK ? HB_OK : (rows->result = fail(rows->db, rows->table));
+    bool fine = prepares(rows->db, rows->own->query, &rows->own->statement);
+    rows->statement = rows->own->statement;
+    return fine ? HB_OK : (rows->result = fail(rows->db, rows->table));
 }
 
 /* From behind the last row on; what is wrong, SQLite finds as well. */
@@ -425,7 +461,11 @@ static bool next_row(hb_sqlite_rows *rows)
         if (HB_LIKELY(found == HB_DBPAGE_ROW)) return true;
         if (found == HB_DBPAGE_END || !read_on(rows)) return false;
     }
-    return step(rows->db, rows->statement, &rows->result);
+    if (!step(rows->db, rows->statement, &rows->result)) return false;
+    if (++rows->own->rows <= rows->db->size / LEAST_ROW) return true;
+    rows->result = hb_fail(HB_ERROR_FORMAT, "%s: damaged: more rows of %s than it has room for",
+                           rows->db->path, rows->table);
+    return false;
 }
 
 bool hb_sqlite_next(hb_sqlite_rows *rows)
@@ -442,7 +482,6 @@ bool hb_sqlite_next(hb_sqlite_rows *rows)
 
 hb_result hb_sqlite_done(hb_sqlite_rows *rows)
 {
-    sqlite3_finalize(rows->statement);
     free_walk(rows->db, rows->own);
     rows->statement = NULL;
     rows->walk = NULL;
