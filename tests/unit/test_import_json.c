@@ -250,11 +250,35 @@ static void odd_values(void **state)
     }
 }
 
+/* A quote in it makes that its text is decoded. */
+static void a_name_of_more_than_a_mib_is_whole(void **state)
+{
+    enum { LENGTH = 1100000 };
+    static const char name[] = "gemm(float*)";
+    static char text[sizeof small + LENGTH];
+    (void)state;
+    const char *at = strstr(small, name);
+    size_t n = (size_t)snprintf(text, sizeof text, "%.*s\\\"", (int)(at - small), small);
+    memset(text + n, 'n', LENGTH);
+    strcpy(text + n + LENGTH, at + sizeof name - 1);
+    hb_import *import = open_one(keep(text, strlen(text)));
+    char *trace = written(import), *found = strstr(trace, "\"name\": \"\\\"nnn");
+    assert_non_null(found);
+    assert_int_equal(strspn(found + 11, "n"), LENGTH);
+    free(trace);
+    hb_import_close(import);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_DIR(a_real_one),       IN_DIR(all_kinds_of_records), IN_DIR(members_in_any_order),
-        IN_DIR(cut_off_anywhere), IN_DIR(odd_values),           IN_DIR(ids_count_from_0),
+        IN_DIR(a_real_one),
+        IN_DIR(all_kinds_of_records),
+        IN_DIR(members_in_any_order),
+        IN_DIR(cut_off_anywhere),
+        IN_DIR(odd_values),
+        IN_DIR(ids_count_from_0),
+        IN_DIR(a_name_of_more_than_a_mib_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

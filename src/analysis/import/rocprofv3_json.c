@@ -39,9 +39,11 @@ static hb_string_id intern(hb_rocprofv3 *r, const hb_value *v)
     if (!v->escaped)
         return hb_import_text(r->arena, &r->p->rows, (hb_str){v->s, (uint32_t)v->size});
     hb_buf text;
-    hb_buf_init(&text, (size_t)1 << 20);
+    hb_buf_init(&text, SIZE_MAX / 4);
     hb_value_decode(v, &text);
-    hb_string_id id = hb_texts_add(&r->import->texts, text.data ? text.data : "", text.size);
+    hb_string_id id = 0;
+    if (!text.failed)
+        id = hb_texts_add(&r->import->texts, text.data ? text.data : "", text.size);
     hb_buf_free(&text);
     if (!id) hb_arena_leave(r->arena, HB_ERROR_NO_MEMORY, "out of memory");
     return id;
