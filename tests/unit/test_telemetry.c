@@ -545,14 +545,17 @@ static void steps_have_their_energy(void **state)
     source->close(source);
 }
 
-/* As GPUs do that have nothing to do. */
+/* As GPUs do that have nothing to do; what is no set of bits tells of no throttling either. */
 static void a_clock_that_falls_by_itself_is_no_news(void **state)
 {
+    static const double none[] = {0, -1, 1e300, INFINITY, -INFINITY, NAN};
     (void)state;
-    array_source array;
-    hb_source *source = summed(&array, 0);
-    assert_string_equal(metadata_of(source, "hipboard_gpu_notes"), "");
-    source->close(source);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        array_source array;
+        hb_source *source = summed(&array, none[i]);
+        assert_string_equal(metadata_of(source, "hipboard_gpu_notes"), "");
+        source->close(source);
+    }
 }
 
 /* What is noted of a GPU whose clock falls from 2100 MHz in steps `from` to `to`. */

@@ -2,6 +2,7 @@
  *
  * A source that tells in its metadata what the GPUs took and did in each step.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,12 +133,14 @@ static void range_of(const samples *list, const step *at, double *least, double 
     if (!n) *least = *most = *mean;
 }
 
+/* Bits. What a damaged spool, or a program's own counter of that name, holds instead is none. */
 static unsigned causes_in(const samples *list, const step *at)
 {
     unsigned causes = 0;
     for (size_t i = HB_LOWER_BOUND(list->items, list->count, ns, at->start);
          i < list->count && list->items[i].ns < at->end; i++)
-        causes |= (unsigned)list->items[i].value;
+        if (list->items[i].value >= 0 && list->items[i].value <= UINT_MAX)
+            causes |= (unsigned)list->items[i].value;
     return causes;
 }
 
