@@ -328,6 +328,16 @@ static void agents_are_devices(void **state)
          "{\"cu_count\":\"x\",\"wave_front_size\":-1,\"mem_banks\":{\"size_in_bytes\":1},"
          "\"lds_size_in_kb\":1e3,\"workgroup_max_size\":5000000000}",
          {.name = "odd", .arch = "gfx1151", .compute_major = 11, .compute_minor = 5}},
+        {"full",
+         "gfx1150",
+         "{\"simd_per_cu\":2147483647,\"max_waves_per_simd\":2147483647,"
+         "\"wave_front_size\":2147483647}",
+         {.name = "full",
+          .arch = "gfx1150",
+          .compute_major = 11,
+          .compute_minor = 5,
+          .max_threads_per_cu = INT32_MAX,
+          .warp_size = INT32_MAX}},
         {"none", "", "7", {.name = "none", .arch = ""}},
         {"old", "gfx803", "", {.name = "old", .arch = "gfx803", .compute_major = 8}},
         {"x", "gfx90", "", {.name = "x", .arch = "gfx90"}},

@@ -93,6 +93,7 @@ void hb_import_add_gpu(hb_import *import, hb_import_process *process, int32_t id
     if (!a.version) a.version = version_of(arch);
     int32_t together = hb_cus_of_one(arch); /* as HIP tells of a device */
     int64_t waves = a.waves_per_cu ? a.waves_per_cu : a.simds_per_cu * a.waves_per_simd;
+    waves = HB_MIN(waves, (int64_t)INT32_MAX); /* or threads would not fit */
     *HB_PUSH(&import->arena, &process->rows.devices) = (hb_device_info){
         .id = id,
         .name = hb_import_copy_text(import, name.len ? name : arch),
