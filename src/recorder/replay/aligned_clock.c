@@ -144,10 +144,13 @@ static bool distance_is_odd(int64_t ns)
     return ns <= -HB_MAX_TIME_NS || ns >= HB_MAX_TIME_NS;
 }
 
+/* As far as times go, whatever a damaged spool tells: who adds some counts on that. */
 static int64_t corrected(const correction *c, int64_t local)
 {
-    double drift = (double)(local - c->at) * (double)c->drift_ps * 1e-12;
-    return local + c->offset + llround(drift);
+    int64_t time = local;
+    hb_add_ns(&time, c->offset);
+    hb_add_ns(&time, llround((double)(local - c->at) * (double)c->drift_ps * 1e-12));
+    return HB_MIN(HB_MAX(time, -HB_MAX_TIME_NS), HB_MAX_TIME_NS);
 }
 
 /* False: what it would be corrected by makes no sense. */
@@ -160,11 +163,14 @@ static bool find_correction(const told *t, const hb_trace_info *info, const hb_c
     line l = line_of(t, info->start_ns - wall, info->stop_ns - wall);
     correction c = {.at = info->start_ns, .drift_ps = l.drift_ps};
     double drift = (double)(c.at - wall - l.at) * (double)l.drift_ps * 1e-12;
-    c.offset = l.offset + llround(drift) + t->wall - wall;
+    c.offset = l.offset;
+    hb_add_ns(&c.offset, llround(drift));
+    hb_add_ns(&c.offset, t->wall - wall);
     c.bound = l.bound + t->wall_bound + (int64_t)width + 1;
     if (distance_is_odd(c.offset)) return false;
-    int64_t at_end = corrected(&c, info->stop_ns) - info->stop_ns;
-    int64_t most = HB_MAX(distance(c.offset, 0), distance(at_end, 0));
+    int64_t start_ns = corrected(&c, info->start_ns), stop_ns = corrected(&c, info->stop_ns);
+    if (distance_is_odd(start_ns) || distance_is_odd(stop_ns)) return false;
+    int64_t most = HB_MAX(distance(c.offset, 0), distance(stop_ns - info->stop_ns, 0));
     c.applied = t->always || most > c.bound;
     *result = c;
     return true;

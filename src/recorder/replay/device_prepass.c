@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/times.h"
 #include "replay/device_rows.h"
 
 #define NO_ROW                                                                    \
@@ -263,7 +264,7 @@ static void copy_metadata(hb_device_source *s)
         else if (strcmp(m->key, HB_METADATA_HIP_DRIVER) == 0)
             s->info.hip_driver_version = atoi(m->json);
         else if (strcmp(m->key, HB_METADATA_TIMES_UNCERTAINTY) == 0)
-            s->boottime.uncertainty_ns += atoll(m->json);
+            hb_add_ns(&s->boottime.uncertainty_ns, HB_MAX(atoll(m->json), 0));
         else
             hb_buf_append(&s->metadata, m, sizeof *m);
     }
