@@ -126,7 +126,7 @@ bool hb_import_has_table(const hb_import_probe *probe, const char *prefix)
 const hb_import_format *hb_import_format_of(const char *path)
 {
     const hb_import_format *found = NULL;
-    char *head = calloc(1, HB_IMPORT_HEAD_SIZE + 1);
+    char *head = calloc(1, HB_IMPORT_HEAD_SIZE + HB_SCAN_PADDING);
     if (!head) return NULL;
     hb_import_probe probe = {path, head, hb_file_head(path, head, HB_IMPORT_HEAD_SIZE)};
     for (size_t i = 0; !found && i < HB_ARRAY_LEN(formats); i++)

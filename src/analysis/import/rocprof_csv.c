@@ -208,7 +208,8 @@ static void find_files(hb_rocprof_set *set, const char *path, files *list)
 {
     hb_import *import = set->import;
     hb_rocprof_files in = hb_rocprof_files_of(import, path);
-    if (!import->head) import->head = hb_arena_alloc(&import->arena, HB_IMPORT_HEAD_SIZE + 1);
+    if (!import->head)
+        import->head = hb_arena_alloc(&import->arena, HB_IMPORT_HEAD_SIZE + HB_SCAN_PADDING);
     set->pid = pid_of(in.root);
     name_set(set, in.directory, in.root);
     for (uint32_t i = in.root->first; i; i = in.members[i - 1].next) {
@@ -217,7 +218,7 @@ static void find_files(hb_rocprof_set *set, const char *path, files *list)
         char *full = hb_arena_alloc(&import->arena, n);
         snprintf(full, n, "%s%s", in.directory, m->name);
         size_t size = hb_file_head(full, import->head, HB_IMPORT_HEAD_SIZE);
-        memset(import->head + size, 0, HB_IMPORT_HEAD_SIZE - size);
+        memset(import->head + size, 0, HB_IMPORT_HEAD_SIZE + HB_SCAN_PADDING - size);
         hb_import_probe probe = {full, import->head, size};
         *HB_PUSH(&import->arena, list) =
             (file){full, probed_kind(&probe), m->stem == in.root->stem};
