@@ -23,7 +23,8 @@ DATA, CORPUS = ROOT / "tests/data", ROOT / "tests/fuzz/corpus"
 SAMPLES = {"decode": DATA / "rocprofv3_csv/decode_kernel_trace.csv.gz",
            "prefill": DATA / "rocprofv3_csv/prefill_kernel_trace.csv.gz",
            "matmul": DATA / "matmul_result.rpd.gz", "jax": DATA / "jax_mi300x.xplane.pb.gz",
-           "training": DATA / "rocprofv3_mi350x.json.gz", **{path.name: path for path in CORPUS.glob("import_*/*")}}
+           "training": DATA / "rocprofv3_mi350x.json.gz",
+           **{path.name: path for path in CORPUS.glob("import_*/*") if not path.name.startswith("damaged_")}}
 
 pytestmark = pytest.mark.skipif(b"libsqlite3" not in (BUILD / "src/analysis/libhipboard-analysis.so").read_bytes(),
                                 reason="built without libsqlite3")
@@ -58,6 +59,18 @@ def trace(imported):
 def board(imported, tmp_path_factory):
     with TensorBoard(imported[0], tmp_path_factory.mktemp("log") / "log") as board:
         yield board.wait_until_loaded()
+
+
+def test_damaged_databases_are_refused_at_once(tmp_path):
+    """Pages that several lead to, an overflow page that leads to itself, a table that code makes."""
+    damaged = sorted((CORPUS / "import_database").glob("damaged_*"))
+    assert len(damaged) == 4
+    for path in damaged:
+        done = subprocess.run([HIPBOARD, "import", path, "-o", tmp_path], capture_output=True, text=True, timeout=20)
+        assert done.returncode == 1, (path, done)
+        assert f"{path}: " in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert "damaged: " in done.stderr or "nothing is in it" in done.stderr, done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_gpus_are_told_as_hip_tells_them(database, tmp_path):

@@ -242,12 +242,14 @@ static void add_process(hb_rocpd *r, const hb_sqlite_rows *rows)
     hb_id_index_set(r->arena, &r->processes, id_of(rows, 0), r->process_list.count);
 }
 
+/* Each has an id of its own: that one stands there again is damage, and no other process. */
 static void read_processes(hb_rocpd *r)
 {
     hb_sqlite_rows rows =
         hb_rocpd_select(r, "info_process", "id, nid, pid, fini, end, command, environment");
     while (hb_sqlite_next(&rows))
-        if (r->process_list.count < UINT16_MAX) add_process(r, &rows);
+        if (r->process_list.count < UINT16_MAX && !find(&r->processes, &rows, 0))
+            add_process(r, &rows);
     hb_rocpd_done(r, &rows);
 }
 

@@ -24,7 +24,8 @@ enum {
 
 typedef struct hb_sqlite_walk {
     hb_dbpage_walk *pages;
-    char *query;             /* by which SQLite reads on where they are odd */
+    char *table;
+    char *query;             /* by which SQLite reads on where pages are odd */
     sqlite3_stmt *statement; /* of it */
     uint64_t rows;           /* that it came to */
     struct hb_sqlite_walk *next;
@@ -214,6 +215,7 @@ static void free_walk(hb_sqlite *db, hb_sqlite_walk *walk)
     hb_dbpage_walk_close(walk->pages);
     sqlite3_finalize(walk->statement);
     free(walk->query);
+    free(walk->table);
     free(walk);
 }
 
@@ -440,12 +442,14 @@ hb_result hb_sqlite_select(hb_sqlite *db, const char *table, const char *columns
                            hb_sqlite_rows *rows)
 {
     hb_buf sql;
-    *rows = (hb_sqlite_rows){.db = db, .table = table};
+    *rows = (hb_sqlite_rows){.db = db};
     if (!is_table(db, table)) return HB_OK;
     rows->own = calloc(1, sizeof *rows->own);
     if (!rows->own) return rows->result = hb_no_memory();
     rows->own->next = db->walks;
     db->walks = rows->own;
+    rows->table = rows->own->table = strdup(table);
+    if (!rows->table) return rows->result = hb_no_memory();
     hb_buf_init(&sql, SIZE_MAX / 2);
     put_query(db, &sql, table, columns);
     rows->result = hb_buf_hand_out(&sql, HB_OK, &rows->own->query, NULL);

@@ -140,13 +140,18 @@ static bool take_inner(hb_dbpage_walk *w, uint32_t number)
     return l->page[0] == INNER && 12 + (uint64_t)l->cells * 2 <= f->usable;
 }
 
-/* Down to the first leaf below a page. No page is there twice: more than all are a circle. */
+/* No page is there twice: more than all are a circle. */
+static bool visit(hb_dbpage_walk *w)
+{
+    return w->visited++ <= w->file->num_pages;
+}
+
+/* Down to the first leaf below a page. */
 static bool descend(hb_dbpage_walk *w, uint32_t number)
 {
     for (;;) {
         /* The first page holds the list of tables. */
-        if (number < 2 || number > w->file->num_pages || w->visited++ > w->file->num_pages)
-            return false;
+        if (number < 2 || number > w->file->num_pages || !visit(w)) return false;
         if (take_leaf(w, number)) return true;
         if (!take_inner(w, number)) return false;
         level *l = &w->levels[w->depth - 1];
@@ -202,7 +207,7 @@ static inline const uint8_t *take_varint(const uint8_t *p, const uint8_t *end, u
     return p + 1;
 }
 
-/* A row that does not fit on its page goes on in others. */
+/* A row that does not fit on its page goes on in others, which are no other row's. */
 static const uint8_t *whole_row(hb_dbpage_walk *w, const uint8_t *p, const uint8_t *end,
                                 uint64_t size)
 {
@@ -220,7 +225,7 @@ static const uint8_t *whole_row(hb_dbpage_walk *w, const uint8_t *p, const uint8
         uint8_t number[4];
         uint64_t here = HB_MIN(size - at, (uint64_t)f->usable - 4);
         uint64_t page = (uint64_t)(next - 1) * f->page_size;
-        if (next == 0 || next > f->num_pages || !read_at(f, page, number, 4) ||
+        if (next == 0 || next > f->num_pages || !visit(w) || !read_at(f, page, number, 4) ||
             !read_at(f, page + 4, to + at, here))
             return NULL;
         at += here;
