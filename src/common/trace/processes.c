@@ -16,6 +16,14 @@ typedef struct uses {
     bool shared;      /* by two processes */
 } uses;
 
+/* How a process's own are made of those that it has. */
+typedef struct numbers {
+    int64_t stride;    /* between two processes */
+    int64_t first_far; /* beyond those of all processes: for those that are far */
+    uint32_t count;    /* of these */
+    hb_dict *far;      /* by process: which became which */
+} numbers;
+
 typedef struct call {
     int64_t corr, ext;
     double ts;
@@ -42,8 +50,8 @@ typedef struct separator {
     HB_VEC(call) calls;   /* sorted by correlation */
     HB_VEC(place) places; /* in the order of their pids once all are there */
     hb_dict by_pid;       /* index of `places` */
-    int64_t far;          /* ids from there on are no one's: see is_near() */
-    int64_t stride;       /* of ids between two processes */
+    int64_t far;          /* ids from there on: see is_near() */
+    numbers ids, threads;
 } separator;
 
 static hb_ids ids_of(const separator *s, uint32_t event)
@@ -53,8 +61,8 @@ static hb_ids ids_of(const separator *s, uint32_t event)
     return ids;
 }
 
-/* Far from 0 there is no room for numbers of their own, and such ids are damaged ones: no number
- * that readers of JSON keep. They stay as they are, and are in nobody's way. */
+/* Far from 0 there is no room beside an id for those of all processes. Such ids are damaged ones,
+ * or hashes: they get numbers one by one. */
 static bool is_near(const separator *s, int64_t id)
 {
     return id > -s->far && id < s->far;
@@ -152,27 +160,37 @@ static void widen(int64_t *least, int64_t *largest, int64_t id)
     *largest = HB_MAX(*largest, id);
 }
 
+static numbers numbers_beyond(separator *s, int64_t least, int64_t largest)
+{
+    uint32_t processes = s->pids.entries.count;
+    int64_t stride = largest - least + 1;
+    return (numbers){.stride = stride,
+                     .first_far = largest + stride * processes,
+                     .far = HB_NEW_ARRAY(&s->arena, hb_dict, processes)};
+}
+
 static void note_ids(separator *s)
 {
-    int64_t least = 0, largest = 0;
+    int64_t least = 0, largest = 0, least_tid = 0, largest_tid = 0;
     for (uint32_t i = 0; i < s->events->count; i++) {
         hb_ids ids = ids_of(s, i);
         if (is_near(s, ids.ext)) widen(&least, &largest, ids.ext);
         if (is_near(s, ids.corr)) widen(&least, &largest, ids.corr);
         if (!is_host(&ids)) continue;
         uint32_t process = process_of(s, ids.pid);
-        if (ids.ext != 0 && is_near(s, ids.ext) && has_own_exts(s, process))
-            add_use(s, &s->exts, ids.ext, process);
-        if (is_near(s, ids.tid)) add_use(s, &s->tids, ids.tid, process);
+        if (is_near(s, ids.tid)) widen(&least_tid, &largest_tid, ids.tid);
+        if (ids.ext != 0 && has_own_exts(s, process)) add_use(s, &s->exts, ids.ext, process);
+        add_use(s, &s->tids, ids.tid, process);
         if (ids.role != HB_ID_CALL) continue;
-        if (is_near(s, ids.corr)) add_use(s, &s->corrs, ids.corr, process);
+        add_use(s, &s->corrs, ids.corr, process);
         add_call(s, &ids, process);
     }
     sort_uses(s, &s->exts);
     sort_uses(s, &s->corrs);
     sort_uses(s, &s->tids);
     hb_sort(&s->arena, s->calls.items, s->calls.count, sizeof *s->calls.items, call_before, NULL);
-    s->stride = largest - least + 1;
+    s->ids = numbers_beyond(s, least, largest);
+    s->threads = numbers_beyond(s, least_tid, largest_tid);
 }
 
 /* ---- whose work it is ---- */
@@ -194,12 +212,17 @@ typedef struct call_range {
     size_t first, end;
 } call_range;
 
+static size_t end_of(const separator *s, int64_t corr)
+{
+    const call *calls = s->calls.items;
+    return corr < INT64_MAX ? HB_LOWER_BOUND(calls, s->calls.count, corr, corr + 1)
+                            : s->calls.count;
+}
+
 static call_range calls_of(const separator *s, int64_t corr)
 {
     const call *calls = s->calls.items;
-    size_t first = HB_LOWER_BOUND(calls, s->calls.count, corr, corr);
-    size_t end =
-        corr < INT64_MAX ? HB_LOWER_BOUND(calls, s->calls.count, corr, corr + 1) : s->calls.count;
+    size_t first = HB_LOWER_BOUND(calls, s->calls.count, corr, corr), end = end_of(s, corr);
     size_t most = 16 + 4 * (size_t)s->pids.entries.count;
     return (call_range){first, end - first > most ? first : end};
 }
@@ -210,11 +233,21 @@ static int fitness(const call *c, const hb_ids *work)
     return 2 * (c->ext == work->ext) + (c->ts <= work->ts);
 }
 
+/* The process of all of them. */
+static uint32_t only_process_of(const separator *s, int64_t corr)
+{
+    const call *list = s->calls.items;
+    size_t first = HB_LOWER_BOUND(list, s->calls.count, corr, corr), end = end_of(s, corr);
+    return first < end && list[first].process == list[end - 1].process ? list[first].process
+                                                                       : NO_PROCESS;
+}
+
 /* The launch that fits best; of equal ones the last before the work. */
 static uint32_t launcher_of(const separator *s, const hb_ids *work)
 {
     const call *best = NULL;
     call_range calls = calls_of(s, work->corr);
+    if (calls.first == calls.end) return only_process_of(s, work->corr);
     for (size_t i = calls.first; i < calls.end; i++) {
         const call *c = &s->calls.items[i];
         int more = best ? fitness(c, work) - fitness(best, work) : 1;
@@ -301,27 +334,32 @@ static uint32_t owner_of(separator *s, const hb_ids *ids)
 
 /* ---- numbers of their own ---- */
 
-static int64_t stride_of_tids(const separator *s)
+/* Those that are far get one of the first process, too: it may be another's by now. */
+static void rename_id(separator *s, numbers *n, uint32_t process, int64_t *id)
 {
-    int64_t least = 0, largest = 0;
-    uint32_t count = s->tids.list.count;
-    if (count) {
-        widen(&least, &largest, s->tids.list.items[0].id);
-        widen(&least, &largest, s->tids.list.items[count - 1].id);
+    if (*id == HB_ID_ABSENT || (process == 0 && is_near(s, *id))) return;
+    if (is_near(s, *id)) {
+        *id += n->stride * process;
+        return;
     }
-    return largest - least + 1;
+    bool added;
+    hb_dict_entry *own = hb_dict_add(&s->arena, &n->far[process], (uint64_t)*id, &added);
+    if (added) own->value = n->count++;
+    *id = n->first_far + own->value;
 }
 
 static bool rename_ids(separator *s, hb_ids *ids, uint32_t process)
 {
     hb_ids before = *ids;
-    int64_t offset = s->exts.shared || s->corrs.shared ? s->stride * process : 0;
-    if (is_near(s, ids->ext) && ids->ext != 0 && (s->exts.shared || has_own_exts(s, process)))
-        ids->ext += offset;
-    if (is_near(s, ids->corr)) ids->corr += offset;
+    if (s->exts.shared || s->corrs.shared) {
+        if (ids->ext != 0 && (s->exts.shared || has_own_exts(s, process)))
+            rename_id(s, &s->ids, process, &ids->ext);
+        rename_id(s, &s->ids, process, &ids->corr);
+    }
     /* NO_PROCESS is beyond them all */
-    if (ids->role != HB_ID_WORK && first_user(&s->tids, ids->tid) < process)
-        ids->tid += stride_of_tids(s) * process;
+    bool renamed = !is_near(s, ids->tid) || first_user(&s->tids, ids->tid) < process;
+    if (s->tids.shared && ids->role != HB_ID_WORK && renamed)
+        rename_id(s, &s->threads, process, &ids->tid);
     return ids->ext != before.ext || ids->corr != before.corr || ids->tid != before.tid;
 }
 
@@ -331,7 +369,7 @@ static uint64_t rename_all(separator *s)
     for (uint32_t i = 0; i < s->events->count; i++) {
         hb_ids ids = ids_of(s, i);
         uint32_t process = owner_of(s, &ids);
-        if (process == NO_PROCESS || process == 0 || !rename_ids(s, &ids, process)) continue;
+        if (process == NO_PROCESS || !rename_ids(s, &ids, process)) continue;
         s->events->set(s->events->context, i, &ids);
         changed++;
     }
