@@ -487,6 +487,27 @@ static void broken_text_is_mended(void **state)
 }
 
 /* So many texts of one event are not kept in mind. What stays is written anew, and is JSON. */
+/* Also where it is no event's: then there is nothing else to change. */
+static void broken_keys_and_elements_are_mended(void **state)
+{
+    static const char *const broken[] = {
+        "{\"a\\q\": 1, \"traceEvents\": [" X("cpu_op", "a", 1, 0, 1, "") "]}",
+        "{\"traceEvents\": [\"a\\q\", " X("cpu_op", "a", 1, 0, 1, "") "]}"};
+    fixture *f = *state;
+    for (size_t i = 0; i < HB_ARRAY_LEN(broken); i++) {
+        assert_int_equal(convert_text(f, broken[i]), HB_OK);
+        assert_int_equal(count(f, "text_mended"), 1);
+        assert_false(f->conversion->identical);
+        assert_lacks(f, "\"a\\q\"");
+        assert_has(f, "\"name\":\"a\"");
+    }
+    assert_int_equal(convert_text(f, "{\"trace\\u0045vents\": [], \"traceEvents\": [" X(
+                                         "cpu_op", "a", 1, 0, 1, "") "]}"),
+                     HB_OK);
+    assert_non_null(strstr(f->text, "\"traceEvents\""));
+    assert_null(strstr(strstr(f->text, "\"traceEvents\"") + 1, "\"traceEvents\""));
+}
+
 static void what_is_too_broken_is_left_out(void **state)
 {
 #define BROKEN "\"a \"b\" c\","
@@ -865,6 +886,7 @@ int main(void)
         TEST(kineto_tells_what_is_in_no_operator),
         TEST(steps_have_a_length),
         TEST(broken_text_is_mended),
+        TEST(broken_keys_and_elements_are_mended),
         TEST(what_is_too_broken_is_left_out),
         TEST(a_truncated_file_keeps_what_is_whole),
         TEST(what_needs_nothing_is_copied),

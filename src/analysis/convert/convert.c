@@ -157,20 +157,19 @@ static bool is_defective(const hb_read_report *report)
            report->counts[HB_JSON_DEFECT_BARE_NA];
 }
 
+/* The key of another list than the one that was read: readers who take the last of several, and
+ * know escaped letters in keys, would take it instead. */
+static bool is_list_of_events(hb_str key)
+{
+    return hb_str_is(key, "traceEvents");
+}
+
 static void write_member(output *o, hb_str key, hb_str json)
 {
-    static const hb_raw_event none = {0};
-    hb_buf *text = &o->event;
-    if (hb_plan_is_old_clock(o->plan, key)) return;
-    text->size = 0;
+    if (hb_plan_is_old_clock(o->plan, key) || is_list_of_events(key)) return;
     HB_OUT(&o->out, "  ");
     hb_out_json(&o->out, key.s, key.len);
     HB_OUT(&o->out, ": ");
-    bool clean = is_defective(&o->plan->report) && hb_clean_json(&none, json, text);
-    if (clean && (text->size != json.len || memcmp(text->data, json.s, json.len) != 0)) {
-        json = (hb_str){text->data, (uint32_t)text->size};
-        o->plan->counts[HB_CHANGE_CLEAN]++;
-    }
     if (key.len == 16 && memcmp(key.s, "deviceProperties", 16) == 0 && !o->plan->options->kineto) {
         hb_buf mended;
         hb_buf_init(&mended, SIZE_MAX / 4);
@@ -299,7 +298,7 @@ static bool has_changed(const hb_plan *plan)
     };
     for (size_t i = 0; i < HB_CHANGE_COUNT; i++)
         if (plan->counts[i] && !unknown[i]) return true;
-    return plan->num_parts > 1;
+    return plan->num_parts > 1 || is_defective(&plan->report);
 }
 
 /* A trace without events is none. */
@@ -403,6 +402,9 @@ static hb_result write_parts(hb_plan *plan, conversion *c)
         result = write_together(&all, c->paths, &c->public.events);
     }
     free(all.list);
+    /* A broken key, or what stood among the events and was none. */
+    if (is_defective(&plan->report) && !plan->counts[HB_CHANGE_LOST])
+        plan->counts[HB_CHANGE_CLEAN] = HB_MAX(plan->counts[HB_CHANGE_CLEAN], 1);
     c->public.identical = result == HB_OK && !has_changed(plan);
     return c->public.identical ? write_verbatim(plan, c->paths[0]) : result;
 }
@@ -443,10 +445,35 @@ static bool has_known_events(const hb_plan *plan)
     return false;
 }
 
+/* Mended before anything is decided by them. */
+static hb_result clean_members(hb_plan *plan)
+{
+    static const hb_raw_event none = {0};
+    hb_buf text;
+    if (!is_defective(&plan->report)) return HB_OK;
+    hb_buf_init(&text, SIZE_MAX / 4);
+    for (uint32_t i = 0; i < plan->trace.num_members && !text.failed; i++) {
+        hb_str json = hb_trace_text(&plan->trace, plan->trace.members[i].json);
+        text.size = 0;
+        if (!hb_clean_json(&none, json, &text) ||
+            (text.size == json.len && memcmp(text.data, json.s, json.len) == 0))
+            continue;
+        plan->trace.members[i].json = hb_texts_add(&plan->trace.strings, text.data, text.size);
+        text.failed |= !plan->trace.members[i].json;
+        plan->counts[HB_CHANGE_CLEAN]++;
+    }
+    bool failed = text.failed;
+    hb_buf_free(&text);
+    return failed ? hb_no_memory() : HB_OK;
+}
+
 /* What is odd about the file as a whole. */
 static void count_file(hb_plan *plan)
 {
     const hb_read_report *report = &plan->report;
+    for (uint32_t i = 0; i < plan->trace.num_members; i++)
+        plan->counts[HB_CHANGE_ODD] +=
+            is_list_of_events(hb_trace_text(&plan->trace, plan->trace.members[i].key));
     plan->counts[HB_CHANGE_CUT_OFF] = report->counts[HB_JSON_DEFECT_CUT] > 0;
     plan->counts[HB_CHANGE_DAMAGED] = report->counts[HB_JSON_DEFECT_DAMAGED];
     plan->counts[HB_CHANGE_NOTHING] = !has_known_events(plan);
@@ -461,10 +488,7 @@ static void count_file(hb_plan *plan)
 static hb_result decide(hb_plan *plan)
 {
     hb_plan_index_calls(plan);
-    if (!plan->options->kineto) { /* what is hidden owns no calls */
-        hb_plan_nesting(plan);
-        hb_plan_steps(plan);
-    }
+    if (!plan->options->kineto) hb_plan_nesting(plan); /* what is hidden owns no calls */
     hb_plan_index_owners(plan);
     hb_plan_links(plan);
     return hb_plan_parts(plan);
@@ -473,6 +497,7 @@ static hb_result decide(hb_plan *plan)
 static hb_result make_plan(hb_plan *plan)
 {
     HB_TRY(hb_plan_prepass(plan));
+    HB_TRY(clean_members(plan));
     HB_TRY(hb_plan_counters(plan));
     count_file(plan);
     hb_plan_devices(plan);

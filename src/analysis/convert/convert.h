@@ -63,11 +63,17 @@ typedef struct hb_move {
     int64_t from, to; /* External ids */
 } hb_move;
 
+/** Scopes of which the plugin makes one: indices of items. */
+typedef struct hb_merged {
+    uint32_t outer, inner;
+} hb_merged;
+
 /** Operators that the plugin does not see, or whose calls it forgets, and who gets those. */
 typedef struct hb_moves {
-    hb_dict index;          /* External id -> index in `to` */
-    HB_VEC(int64_t) to;     /* External ids */
-    HB_VEC(hb_move) hidden; /* of operators that are hidden: moves if no other has the id */
+    hb_dict index;           /* External id -> index in `to` */
+    HB_VEC(int64_t) to;      /* External ids */
+    HB_VEC(hb_merged) merged; /* of equal names: the outer one's calls are forgotten */
+    HB_VEC(hb_move) hidden;  /* of operators that are hidden: moves if no other has the id */
 } hb_moves;
 
 enum { HB_PLAN_DEVICES = 64 };
@@ -150,11 +156,18 @@ void hb_plan_index_calls(hb_plan *plan);
 void hb_plan_index_owners(hb_plan *plan);
 /** Whether an operator that is not hidden has the External id. */
 bool hb_plan_is_operators(const hb_plan *plan, int64_t id);
+/** Whether a scope is written as an operator. */
+bool hb_plan_becomes_operator(const hb_plan *plan, const hb_item *scope);
+/** Hides and trims scopes until they are trees, and steps until none outlasts the next. */
 void hb_plan_nesting(hb_plan *plan);
 void hb_plan_links(hb_plan *plan);
-/** Gives calls to those who get them instead of their own operators. */
+/** Who gets which calls instead of their own operators; once all moves are known. */
+void hb_plan_resolve_moves(hb_plan *plan);
+/** The id that calls of `id` get; `id` itself where they stay. */
+int64_t hb_plan_moved(const hb_plan *plan, int64_t id);
 void hb_plan_move_calls(hb_plan *plan);
-void hb_plan_steps(hb_plan *plan);
+/** Hides the steps that the one before outlasts. Whether there were any. */
+bool hb_plan_hide_steps(hb_plan *plan);
 void hb_plan_devices(hb_plan *plan);
 /** The new number of a device; -1: none. */
 int hb_plan_number(const hb_plan *plan, int64_t device);
@@ -175,8 +188,11 @@ enum { HB_SCAN_SLACK = 8 };
 /** For texts that were reported before. */
 void hb_ignore_defect(void *context, hb_json_defect defect, const char *at);
 
-/** Appends JSON with its strings escaped anew; `raw` says which of them were repaired. Behind it are
- * HB_TEXT_ZEROS zeros, which are not counted. */
+/** Appends JSON with its strings escaped anew; `raw` says which of them were repaired. Behind it
+ * are HB_TEXT_ZEROS zeros, which are not counted. */
 bool hb_clean_json(const hb_raw_event *raw, hb_str json, hb_buf *out);
+/** Likewise an event, which is `again` then. Decisions are made by it: as it stood, its texts may
+ * be none, or others. */
+bool hb_clean_event(const hb_raw_event *raw, hb_str text, hb_buf *out, hb_raw_event *again);
 
 #endif

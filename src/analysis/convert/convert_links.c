@@ -110,8 +110,8 @@ bool hb_plan_is_operators(const hb_plan *plan, int64_t id)
     return hb_dict_value(&plan->far_owners, (uint64_t)id) != UINT32_MAX;
 }
 
-/* A scope that is written as an operator. One whose id is an operator's loses it. */
-static bool becomes_operator(const hb_plan *plan, const hb_item *scope)
+/* One whose id is an operator's loses it. */
+bool hb_plan_becomes_operator(const hb_plan *plan, const hb_item *scope)
 {
     return scope->role == HB_PLAN_SCOPE && !plan->options->kineto &&
            !hb_plan_is_operators(plan, scope->ext);
@@ -121,7 +121,7 @@ static bool has_owner(const hb_plan *plan, int64_t id)
 {
     uint32_t scope = id == HB_ABSENT ? UINT32_MAX : hb_dict_value(&plan->scopes, (uint64_t)id);
     return hb_plan_is_operators(plan, id) ||
-           (scope != UINT32_MAX && becomes_operator(plan, hb_plan_item(plan, scope)));
+           (scope != UINT32_MAX && hb_plan_becomes_operator(plan, hb_plan_item(plan, scope)));
 }
 
 static void set_id(hb_item *item, int64_t id)
@@ -131,12 +131,12 @@ static void set_id(hb_item *item, int64_t id)
 }
 
 /* Calls are linked before they are moved: an id is looked at as the trace has it. A call that has
- * its own correlation for an id has none. */
+ * its own correlation for an id has none, and none is moved to have it. */
 static bool has_link(const hb_plan *plan, const hb_item *item)
 {
-    return item->ext != item->corr &&
-           (has_owner(plan, item->ext) ||
-            hb_dict_value(&plan->moves.index, (uint64_t)item->ext) != UINT32_MAX);
+    int64_t moved = hb_plan_moved(plan, item->ext);
+    return item->ext != item->corr && moved != item->corr &&
+           (has_owner(plan, item->ext) || moved != item->ext);
 }
 
 /* A call whose own id leads nowhere gets the id that its device work knows, or else that of the
@@ -156,7 +156,7 @@ static bool seek_owner(hb_plan *plan, const hb_item *work)
 
 static bool is_place(const hb_plan *plan, const hb_item *item)
 {
-    bool scope = (item->flags & HB_ITEM_OPERATOR || becomes_operator(plan, item)) &&
+    bool scope = (item->flags & HB_ITEM_OPERATOR || hb_plan_becomes_operator(plan, item)) &&
                  !(item->flags & HB_ITEM_HIDE) && item->ext != HB_ABSENT && item->ext != HB_NO_ID;
     return (scope || item->flags & HB_ITEM_SEEKS) && item->tid != HB_ABSENT;
 }
@@ -226,6 +226,7 @@ static void count_work(hb_plan *plan, const hb_item *work)
 static void link_work(hb_plan *plan)
 {
     bool seek = false;
+    hb_plan_resolve_moves(plan);
     for (uint32_t i = 0; i < plan->items.count; i++) {
         const hb_item *item = hb_plan_item(plan, i);
         if (item->role == HB_PLAN_WORK) seek |= seek_owner(plan, item);

@@ -15,9 +15,9 @@ enum {
 #define ROUNDING 1.0
 
 typedef struct open_node {
-    hb_item *item;
+    uint32_t item;
     double end;
-    hb_item *only_child; /* when it has exactly one */
+    uint32_t only_child; /* when it has exactly one */
     uint32_t children;
 } open_node;
 
@@ -25,7 +25,13 @@ typedef struct forest {
     hb_plan *plan;
     open_node stack[MAX_DEPTH];
     int depth;
+    bool reorders; /* what was trimmed may come in another place now */
 } forest;
+
+static hb_item *item_of(const forest *f, const open_node *node)
+{
+    return hb_plan_item(f->plan, node->item);
+}
 
 /* Of items' numbers. Those that are equal stay in the file's order. */
 static bool is_before(const void *plan, const void *a, const void *b)
@@ -52,22 +58,29 @@ static void move_calls(hb_plan *plan, int64_t from, int64_t to)
 
 static bool is_operator(const hb_item *item)
 {
-    return item && item->flags & HB_ITEM_OPERATOR;
+    return item->flags & HB_ITEM_OPERATOR;
+}
+
+static bool may_be_operator(const hb_item *item)
+{
+    return is_operator(item) || item->role == HB_PLAN_SCOPE;
 }
 
 /* The plugin merges an operator with its only child of the same name and forgets its calls. */
 static void close_node(forest *f)
 {
-    open_node *node = &f->stack[--f->depth];
-    if (node->children == 1 && is_operator(node->item) && is_operator(node->only_child) &&
-        node->item->name == node->only_child->name)
-        move_calls(f->plan, node->item->ext, node->only_child->ext);
+    const open_node *node = &f->stack[--f->depth];
+    if (node->children != 1) return;
+    const hb_item *outer = item_of(f, node), *inner = hb_plan_item(f->plan, node->only_child);
+    if (may_be_operator(outer) && may_be_operator(inner) && outer->name == inner->name)
+        *HB_PUSH(&f->plan->arena, &f->plan->moves.merged) =
+            (hb_merged){node->item, node->only_child};
 }
 
-static hb_item *enclosing_operator(forest *f)
+static const hb_item *enclosing_operator(const forest *f)
 {
     for (int i = f->depth; i > 0; i--)
-        if (is_operator(f->stack[i - 1].item)) return f->stack[i - 1].item;
+        if (is_operator(item_of(f, &f->stack[i - 1]))) return item_of(f, &f->stack[i - 1]);
     return NULL;
 }
 
@@ -88,8 +101,9 @@ static void trim(hb_item *item, double end)
     item->flags |= HB_ITEM_DURATION;
 }
 
-static void add_node(forest *f, hb_item *item)
+static void add_node(forest *f, uint32_t index)
 {
+    hb_item *item = hb_plan_item(f->plan, index);
     while (f->depth && f->stack[f->depth - 1].end <= item->ts)
         close_node(f);
     open_node *parent = f->depth ? &f->stack[f->depth - 1] : NULL;
@@ -99,6 +113,7 @@ static void add_node(forest *f, hb_item *item)
             return;
         }
         trim(item, parent->end);
+        f->reorders |= item->ts == item_of(f, parent)->ts;
         f->plan->counts[HB_CHANGE_TRIM]++;
     }
     if (f->depth == MAX_DEPTH) {
@@ -106,22 +121,22 @@ static void add_node(forest *f, hb_item *item)
         return;
     }
     if (parent) {
-        parent->only_child = item;
+        parent->only_child = index;
         parent->children++;
     }
-    f->stack[f->depth++] = (open_node){.item = item, .end = item->ts + item->dur};
+    f->stack[f->depth++] = (open_node){.item = index, .end = item->ts + item->dur};
 }
 
 static void build(forest *f, const uint32_t *nodes, uint32_t count)
 {
     int64_t tid = 0;
     for (uint32_t i = 0; i < count; i++) {
-        hb_item *item = hb_plan_item(f->plan, nodes[i]);
+        const hb_item *item = hb_plan_item(f->plan, nodes[i]);
         if (i && item->tid != tid)
             while (f->depth)
                 close_node(f);
         tid = item->tid;
-        add_node(f, item);
+        add_node(f, nodes[i]);
     }
     while (f->depth)
         close_node(f);
@@ -158,18 +173,28 @@ static void resolve(hb_moves *moves, uint8_t *seen, uint32_t *chain)
     }
 }
 
-void hb_plan_move_calls(hb_plan *plan)
+void hb_plan_resolve_moves(hb_plan *plan)
 {
     hb_moves *moves = &plan->moves;
     if (!moves->to.count) return;
     resolve(moves, HB_NEW_ARRAY(&plan->arena, uint8_t, moves->to.count),
             HB_NEW_ARRAY(&plan->arena, uint32_t, moves->to.count));
+}
+
+int64_t hb_plan_moved(const hb_plan *plan, int64_t id)
+{
+    uint32_t move = id == HB_ABSENT ? UINT32_MAX : hb_dict_value(&plan->moves.index, (uint64_t)id);
+    return move == UINT32_MAX ? id : plan->moves.to.items[move];
+}
+
+void hb_plan_move_calls(hb_plan *plan)
+{
+    if (!plan->moves.to.count) return;
     for (uint32_t i = 0; i < plan->items.count; i++) {
         hb_item *item = hb_plan_item(plan, i);
-        bool linked = item->role == HB_PLAN_CALL && item->ext != HB_ABSENT;
-        uint32_t move = linked ? hb_dict_value(&moves->index, (uint64_t)item->ext) : UINT32_MAX;
-        if (move == UINT32_MAX || moves->to.items[move] == item->ext) continue;
-        item->ext = moves->to.items[move];
+        int64_t id = item->role == HB_PLAN_CALL ? hb_plan_moved(plan, item->ext) : item->ext;
+        if (id == item->ext) continue;
+        item->ext = id;
         item->flags |= HB_ITEM_ID;
     }
 }
@@ -194,6 +219,11 @@ static void expect_owners(hb_plan *plan)
     hb_key_set_expect(&plan->arena, &plan->owners, low, high, (uint64_t)plan->items.count * 64);
 }
 
+static bool becomes_node(const hb_plan *plan, const hb_item *item)
+{
+    return is_operator(item) || hb_plan_becomes_operator(plan, item);
+}
+
 void hb_plan_index_owners(hb_plan *plan)
 {
     expect_owners(plan);
@@ -207,16 +237,24 @@ void hb_plan_index_owners(hb_plan *plan)
         else
             hb_dict_set(&plan->arena, &plan->far_owners, (uint64_t)item->ext, i);
     }
+    for (uint32_t i = 0; i < plan->moves.merged.count; i++) {
+        const hb_item *outer = hb_plan_item(plan, plan->moves.merged.items[i].outer);
+        const hb_item *inner = hb_plan_item(plan, plan->moves.merged.items[i].inner);
+        if (becomes_node(plan, outer) && becomes_node(plan, inner))
+            move_calls(plan, outer->ext, inner->ext);
+    }
     for (uint32_t i = 0; i < plan->moves.hidden.count; i++) {
         const hb_move *move = &plan->moves.hidden.items[i];
         if (!hb_plan_is_operators(plan, move->from)) move_calls(plan, move->from, move->to);
     }
 }
 
-void hb_plan_nesting(hb_plan *plan)
+/* Whether they have to be nested again. */
+static bool nest(hb_plan *plan)
 {
     forest f = {.plan = plan};
     uint32_t count = 0;
+    plan->moves.merged.count = 0;
     for (uint32_t i = 0; i < plan->items.count; i++)
         count += is_node(hb_plan_item(plan, i));
     uint32_t *nodes = HB_NEW_ARRAY(&plan->arena, uint32_t, count), n = 0;
@@ -225,4 +263,16 @@ void hb_plan_nesting(hb_plan *plan)
     hb_sort(&plan->arena, nodes, count, sizeof *nodes, is_before, plan);
     build(&f, nodes, count);
     hb_arena_give_back(&plan->arena, nodes, count * sizeof *nodes);
+    return f.reorders;
+}
+
+/* What is trimmed may have changed places with its parent, and what is in a step that is hidden has
+ * another parent then: as it is written, the trees are looked at. Each round trims or hides. */
+void hb_plan_nesting(hb_plan *plan)
+{
+    bool again;
+    do {
+        again = nest(plan);
+        again |= hb_plan_hide_steps(plan);
+    } while (again);
 }

@@ -223,15 +223,32 @@ static bool note_pid(hb_plan *plan, const hb_raw_event *raw)
     return pid && *pid != UINT32_MAX;
 }
 
-static bool prepass_event(void *context, const hb_raw_event *raw, hb_str text, bool defective)
+/* The plugin divides by steps' lengths. One that no time comes after is none. */
+static bool lengthen(hb_plan *plan, hb_item *step)
 {
-    hb_plan *plan = context;
+    if (step->ts + step->dur > step->ts) return true;
+    double dur = HB_MAX(0.001, nextafter(step->ts, INFINITY) - step->ts);
+    if (isinf(dur)) return false;
+    step->dur = dur;
+    step->flags |= HB_ITEM_DURATION;
+    plan->counts[HB_CHANGE_STEP_ZERO]++;
+    return true;
+}
+
+static void hide(hb_plan *plan, hb_item *item)
+{
+    if (item->role == HB_PLAN_WORK) plan->counts[HB_CHANGE_NO_TIME]++;
+    item->role = HB_PLAN_OTHER;
+    item->flags = HB_ITEM_HIDE;
+}
+
+static bool take_event(hb_plan *plan, const hb_raw_event *raw, hb_str text)
+{
     hb_value name = hb_raw_get(raw, HB_SLOT_NAME), ts = hb_raw_get(raw, HB_SLOT_TS);
     hb_value dur = hb_raw_get(raw, HB_SLOT_DUR);
     hb_value cat = hb_raw_get(raw, HB_SLOT_CAT);
     hb_category category = hb_category_of(text_of(&cat));
     hb_item *item = hb_column_push(&plan->items);
-    (void)defective;
     if (!item || !note_pid(plan, raw)) return false;
     item->role = (uint8_t)role_of(raw, category, text_of(&name));
     item->ext = external_id(raw);
@@ -241,15 +258,33 @@ static bool prepass_event(void *context, const hb_raw_event *raw, hb_str text, b
     item->size = text.len;
     if (!hb_plain_number(&ts, &item->ts)) item->ts = NAN;
     if (!hb_plain_number(&dur, &item->dur)) item->dur = NAN;
-    if (is_unfit(raw, item)) {
-        if (item->role == HB_PLAN_WORK) plan->counts[HB_CHANGE_NO_TIME]++;
-        item->role = HB_PLAN_OTHER;
-        item->flags = HB_ITEM_HIDE;
-    }
+    if (is_unfit(raw, item)) hide(plan, item);
     bool host = hb_item_is_scope(item);
     if (host && item->tid == HB_ABSENT) item->flags |= HB_ITEM_HIDE;
+    bool shown = item->role == HB_PLAN_STEP && !(item->flags & HB_ITEM_HIDE);
+    if (shown && !plan->options->kineto && !lengthen(plan, item)) hide(plan, item);
     note_role(plan, raw, category, text_of(&name), item);
     return true;
+}
+
+/* What is too broken to keep is in nobody's way. */
+static bool skip_event(hb_plan *plan, hb_str text)
+{
+    static const hb_raw_event none = {0};
+    return take_event(plan, &none, text);
+}
+
+static bool prepass_event(void *context, const hb_raw_event *raw, hb_str text, bool defective)
+{
+    hb_plan *plan = context;
+    hb_raw_event again;
+    hb_buf mended;
+    if (!defective) return take_event(plan, raw, text);
+    hb_buf_init(&mended, SIZE_MAX / 4);
+    bool goes_on = hb_clean_event(raw, text, &mended, &again) ? take_event(plan, &again, text)
+                                                              : skip_event(plan, text);
+    hb_buf_free(&mended);
+    return goes_on;
 }
 
 static bool progress(void *context, uint64_t bytes, uint64_t total)

@@ -10,14 +10,28 @@
 
 #define CLOCK "hipboard_clock"
 
+/* As far as times go: of damaged files, or at a wish, each of them may be that far. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    hb_add_ns(&a, b);
+    return HB_MIN(HB_MAX(a, -HB_MAX_TIME_NS), HB_MAX_TIME_NS);
+}
+
+static int64_t drifted(int64_t since, double drift)
+{
+    double ns = (double)since * drift;
+    return fabs(ns) < 9e18 ? llround(ns) : ns < 0 ? INT64_MIN : INT64_MAX;
+}
+
 int64_t hb_plan_shifted(const hb_plan *plan, int64_t ns)
 {
-    ns += plan->base;
+    ns = sum(ns, plan->base);
     for (unsigned i = 0; i < plan->num_lines; i++) {
         const hb_plan_line *l = &plan->lines[i];
-        ns += l->offset + llround((double)(ns - l->at) * l->drift);
+        int64_t drift = drifted(ns - l->at, l->drift);
+        ns = sum(sum(ns, l->offset), drift);
     }
-    return ns - plan->base;
+    return sum(ns, -plan->base);
 }
 
 /* ---- what was done before ---- */
@@ -47,14 +61,14 @@ static bool read_line(hb_str clock, hb_plan_line *l)
 
 static hb_plan_line inverse(const hb_plan_line *l)
 {
-    return (hb_plan_line){l->at + l->offset, -l->offset, -l->drift / (1 + l->drift)};
+    return (hb_plan_line){sum(l->at, l->offset), -l->offset, -l->drift / (1 + l->drift)};
 }
 
 /* `first`, and behind it `second`, as one. */
 static hb_plan_line joined(const hb_plan_line *first, const hb_plan_line *second)
 {
-    double later = (double)(first->at + first->offset - second->at) * second->drift;
-    return (hb_plan_line){first->at, first->offset + second->offset + llround(later),
+    int64_t later = drifted(sum(first->at, first->offset) - second->at, second->drift);
+    return (hb_plan_line){first->at, sum(sum(first->offset, second->offset), later),
                           first->drift + second->drift + first->drift * second->drift};
 }
 
@@ -101,7 +115,8 @@ static hb_result add_lines(hb_plan *plan, hb_str clock)
         if (undone) put_undone(&plan->clock, clock);
         return HB_OK;
     }
-    added = (hb_plan_line){shift->at_ns, shift->offset_ns, (double)shift->drift_ps_per_s * 1e-12};
+    added = (hb_plan_line){sum(shift->at_ns, 0), sum(shift->offset_ns, 0),
+                           (double)shift->drift_ps_per_s * 1e-12};
     plan->lines[plan->num_lines++] = added;
     plan->counts[HB_CHANGE_SHIFT] = 1;
     if (has_before && !undone) added = joined(&before, &added);

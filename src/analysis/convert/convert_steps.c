@@ -31,17 +31,6 @@ static void collect(steps *s)
     for (uint32_t i = 0; i < s->plan->items.count; i++) {
         hb_item *item = hb_plan_item(s->plan, i);
         if (item->role != HB_PLAN_STEP || item->flags & HB_ITEM_HIDE) continue;
-        if (item->ts + item->dur <= item->ts) {
-            double dur = HB_MAX(0.001, nextafter(item->ts, INFINITY) - item->ts);
-            if (isinf(dur)) { /* no later time to end at */
-                item->flags |= HB_ITEM_HIDE;
-                s->plan->counts[HB_CHANGE_ODD]++;
-                continue;
-            }
-            item->dur = dur;
-            item->flags |= HB_ITEM_DURATION;
-            s->plan->counts[HB_CHANGE_STEP_ZERO]++;
-        }
         s->list[s->count++] = (step){.item = item, .start = item->ts, .end = item->ts + item->dur};
     }
     if (s->count) qsort(s->list, s->count, sizeof *s->list, compare_steps);
@@ -94,21 +83,23 @@ static bool is_swallowed(const step *x, double *border)
     return false;
 }
 
-static void hide_swallowed(steps *s)
+static bool hide_swallowed(steps *s)
 {
-    bool any = false;
+    bool any = false, hidden = false;
     for (size_t i = 0; i < s->count; i++)
         any = any || s->list[i].works;
-    if (!any) return;                 /* the plugin leaves the borders alone then */
+    if (!any) return false;           /* the plugin leaves the borders alone then */
     double border = s->list[0].start; /* work in front of the first step's own leaves it one */
     for (size_t i = 0; i < s->count; i++) {
         if (!is_swallowed(&s->list[i], &border)) continue;
         s->list[i].item->flags |= HB_ITEM_HIDE;
         s->plan->counts[HB_CHANGE_STEP_HIDDEN]++;
+        hidden = true;
     }
+    return hidden;
 }
 
-void hb_plan_steps(hb_plan *plan)
+bool hb_plan_hide_steps(hb_plan *plan)
 {
     steps s = {.plan = plan};
     size_t count = 0;
@@ -116,7 +107,11 @@ void hb_plan_steps(hb_plan *plan)
         count += hb_plan_item(plan, i)->role == HB_PLAN_STEP;
     s.list = HB_NEW_ARRAY(&plan->arena, step, count);
     collect(&s);
-    if (!s.count) return;
-    find_work(&s);
-    hide_swallowed(&s);
+    bool hidden = false;
+    if (s.count) {
+        find_work(&s);
+        hidden = hide_swallowed(&s);
+    }
+    hb_arena_give_back(&plan->arena, s.list, count * sizeof *s.list);
+    return hidden;
 }

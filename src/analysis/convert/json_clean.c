@@ -66,3 +66,10 @@ bool hb_clean_json(const hb_raw_event *raw, hb_str text, hb_buf *out)
     hb_buf_free(&decoded);
     return ok;
 }
+
+bool hb_clean_event(const hb_raw_event *raw, hb_str text, hb_buf *out, hb_raw_event *again)
+{
+    if (!hb_clean_json(raw, text, out)) return false;
+    hb_scan scan = {.end = out->data + out->size, .defect = hb_ignore_defect};
+    return hb_parse_event(&scan, out->data + 1, false, again);
+}

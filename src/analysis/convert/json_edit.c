@@ -161,8 +161,8 @@ static bool has_its_id(const edits *e)
 {
     hb_value lower = hb_raw_get(e->raw, HB_SLOT_EXTERNAL_LOWER);
     hb_value id = lower.type > HB_JSON_NULL ? lower : hb_raw_get(e->raw, HB_SLOT_EXTERNAL);
-    int64_t now;
-    return hb_value_int(&id, &now) && now == e->item->ext;
+    hb_slot slot = lower.type > HB_JSON_NULL ? HB_SLOT_EXTERNAL_LOWER : HB_SLOT_EXTERNAL;
+    return id.type == HB_JSON_INT && hb_plain_int(e->raw, slot) == e->item->ext;
 }
 
 static void edit_call(edits *e)
@@ -210,9 +210,11 @@ static bool set_number(edits *e, hb_slot slot, const char *name, int to, bool ar
     return true;
 }
 
-static void edit_place(edits *e, bool has_arg)
+/* What is said of the device twice is the same. */
+static void edit_place(edits *e, bool needs_arg)
 {
     int number = hb_plan_number(e->plan, e->item->device);
+    bool has_arg = needs_arg || hb_raw_get(e->raw, HB_SLOT_DEVICE).type != HB_JSON_NONE;
     if (number < 0) return;
     bool pid = set_number(e, HB_SLOT_PID, "pid", number, false);
     bool arg = has_arg && set_number(e, HB_SLOT_DEVICE, "device", number, true);
@@ -545,11 +547,9 @@ bool hb_edit_event(hb_plan *plan, const hb_item *item, const hb_raw_event *raw, 
     hb_buf mended;
     hb_raw_event again;
     hb_buf_init(&mended, SIZE_MAX / 4);
-    bool ok = hb_clean_json(raw, text, &mended);
-    hb_scan scan = {.end = ok ? mended.data + mended.size : NULL, .defect = hb_ignore_defect};
-    ok = ok && hb_parse_event(&scan, mended.data + 1, false, &again);
-    ok = ok &&
-         edit_event(plan, item, &again, (hb_str){mended.data, (uint32_t)mended.size}, part, out);
+    bool ok =
+        hb_clean_event(raw, text, &mended, &again) &&
+        edit_event(plan, item, &again, (hb_str){mended.data, (uint32_t)mended.size}, part, out);
     if (ok) plan->counts[HB_CHANGE_CLEAN]++;
     hb_buf_free(&mended);
     return ok;
