@@ -286,69 +286,70 @@ static void times_are_exact(void **state)
 
 /* ---- GPUs as AMD's tools describe them ---- */
 
+static const struct {
+    const char *name, *arch, *json;
+    hb_device_info expected;
+} agents[] = {
+    {"MI250X",
+     "gfx90a",
+     "{\"cu_count\":110,\"simd_per_cu\":4,\"max_waves_per_simd\":8,\"wave_front_size\":64,"
+     "\"lds_size_in_kb\":64,\"gfx_target_version\":90010,\"workgroup_max_size\":1024,"
+     "\"max_engine_clk_fcompute\":1700,\"mem_banks\":[{\"size_in_bytes\":100},"
+     "{\"size_in_bytes\":11,\"mem_clk_max\":1600,\"width\":4096},"
+     "{\"size_in_bytes\":-5,\"mem_clk_max\":9,\"width\":9}]}",
+     {.name = "MI250X",
+      .arch = "gfx90a",
+      .total_global_mem = 111,
+      .compute_major = 9,
+      .max_threads_per_block = 1024,
+      .max_threads_per_cu = 2048,
+      .warp_size = 64,
+      .shared_mem_per_block = 65536,
+      .num_cus = 110,
+      .max_shared_mem_per_cu = 65536,
+      .clock_khz = 1700000,
+      .memory_khz = 1600000,
+      .memory_bus_bits = 4096}},
+    /* HIP counts two CUs of these as one, with the waves of both */
+    {"",
+     "gfx1100",
+     "{\"cu_count\":96,\"max_waves_per_cu\":16,\"simd_per_cu\":2,\"max_waves_per_simd\":9,"
+     "\"wave_front_size\":32}",
+     {.name = "gfx1100",
+      .arch = "gfx1100",
+      .compute_major = 11,
+      .max_threads_per_cu = 1024,
+      .warp_size = 32,
+      .num_cus = 48}},
+    {"odd",
+     "gfx1151",
+     "{\"cu_count\":\"x\",\"wave_front_size\":-1,\"mem_banks\":{\"size_in_bytes\":1},"
+     "\"lds_size_in_kb\":1e3,\"workgroup_max_size\":5000000000}",
+     {.name = "odd", .arch = "gfx1151", .compute_major = 11, .compute_minor = 5}},
+    {"full",
+     "gfx1150",
+     "{\"simd_per_cu\":2147483647,\"max_waves_per_simd\":2147483647,"
+     "\"wave_front_size\":2147483647}",
+     {.name = "full",
+      .arch = "gfx1150",
+      .compute_major = 11,
+      .compute_minor = 5,
+      .max_threads_per_cu = INT32_MAX,
+      .warp_size = INT32_MAX}},
+    {"none", "", "7", {.name = "none", .arch = ""}},
+    {"old", "gfx803", "", {.name = "old", .arch = "gfx803", .compute_major = 8}},
+    {"x", "gfx90", "", {.name = "x", .arch = "gfx90"}},
+    {"y", "gfxa0b", "", {.name = "y", .arch = "gfxa0b"}},
+    {"z",
+     "gfx942:sramecc+",
+     "",
+     {.name = "z", .arch = "gfx942:sramecc+", .compute_major = 9, .compute_minor = 4}},
+    {"w", "gfx1", "", {.name = "w", .arch = "gfx1"}},
+    {"v", "sm_90a", "", {.name = "v", .arch = "sm_90a"}},
+};
+
 static void agents_are_devices(void **state)
 {
-    static const struct {
-        const char *name, *arch, *json;
-        hb_device_info expected;
-    } rows[] = {
-        {"MI250X",
-         "gfx90a",
-         "{\"cu_count\":110,\"simd_per_cu\":4,\"max_waves_per_simd\":8,\"wave_front_size\":64,"
-         "\"lds_size_in_kb\":64,\"gfx_target_version\":90010,\"workgroup_max_size\":1024,"
-         "\"max_engine_clk_fcompute\":1700,\"mem_banks\":[{\"size_in_bytes\":100},"
-         "{\"size_in_bytes\":11,\"mem_clk_max\":1600,\"width\":4096},"
-         "{\"size_in_bytes\":-5,\"mem_clk_max\":9,\"width\":9}]}",
-         {.name = "MI250X",
-          .arch = "gfx90a",
-          .total_global_mem = 111,
-          .compute_major = 9,
-          .max_threads_per_block = 1024,
-          .max_threads_per_cu = 2048,
-          .warp_size = 64,
-          .shared_mem_per_block = 65536,
-          .num_cus = 110,
-          .max_shared_mem_per_cu = 65536,
-          .clock_khz = 1700000,
-          .memory_khz = 1600000,
-          .memory_bus_bits = 4096}},
-        /* HIP counts two CUs of these as one, with the waves of both */
-        {"",
-         "gfx1100",
-         "{\"cu_count\":96,\"max_waves_per_cu\":16,\"simd_per_cu\":2,\"max_waves_per_simd\":9,"
-         "\"wave_front_size\":32}",
-         {.name = "gfx1100",
-          .arch = "gfx1100",
-          .compute_major = 11,
-          .max_threads_per_cu = 1024,
-          .warp_size = 32,
-          .num_cus = 48}},
-        {"odd",
-         "gfx1151",
-         "{\"cu_count\":\"x\",\"wave_front_size\":-1,\"mem_banks\":{\"size_in_bytes\":1},"
-         "\"lds_size_in_kb\":1e3,\"workgroup_max_size\":5000000000}",
-         {.name = "odd", .arch = "gfx1151", .compute_major = 11, .compute_minor = 5}},
-        {"full",
-         "gfx1150",
-         "{\"simd_per_cu\":2147483647,\"max_waves_per_simd\":2147483647,"
-         "\"wave_front_size\":2147483647}",
-         {.name = "full",
-          .arch = "gfx1150",
-          .compute_major = 11,
-          .compute_minor = 5,
-          .max_threads_per_cu = INT32_MAX,
-          .warp_size = INT32_MAX}},
-        {"none", "", "7", {.name = "none", .arch = ""}},
-        {"old", "gfx803", "", {.name = "old", .arch = "gfx803", .compute_major = 8}},
-        {"x", "gfx90", "", {.name = "x", .arch = "gfx90"}},
-        {"y", "gfxa0b", "", {.name = "y", .arch = "gfxa0b"}},
-        {"z",
-         "gfx942:sramecc+",
-         "",
-         {.name = "z", .arch = "gfx942:sramecc+", .compute_major = 9, .compute_minor = 4}},
-        {"w", "gfx1", "", {.name = "w", .arch = "gfx1"}},
-        {"v", "sm_90a", "", {.name = "v", .arch = "sm_90a"}},
-    };
     (void)state;
     hb_import *import = import_with(keep_text("trace", "{" EVENTS "}"), NULL);
     hb_import_process *p = import->processes[0];
@@ -356,14 +357,14 @@ static void agents_are_devices(void **state)
     hb_import_add_gpu(import, p, 90, (hb_str){0}, (hb_str){0},
                       str("7")); /* of which nothing is told */
     assert_int_equal(p->rows.devices.count, before);
-    for (size_t i = 0; i < HB_ARRAY_LEN(rows); i++) {
+    for (size_t i = 0; i < HB_ARRAY_LEN(agents); i++) {
         char json[1000]; /* what reads it may look behind its end */
-        snprintf(json, sizeof json, "%s", rows[i].json);
+        snprintf(json, sizeof json, "%s", agents[i].json);
         for (int again = 0; again < 2; again++) /* once */
-            hb_import_add_gpu(import, p, 100 + (int32_t)i, str(rows[i].name), str(rows[i].arch),
+            hb_import_add_gpu(import, p, 100 + (int32_t)i, str(agents[i].name), str(agents[i].arch),
                               (hb_str){json, (uint32_t)strlen(json)});
         assert_int_equal(p->rows.devices.count, before + i + 1);
-        const hb_device_info *d = &p->rows.devices.items[before + i], *e = &rows[i].expected;
+        const hb_device_info *d = &p->rows.devices.items[before + i], *e = &agents[i].expected;
         assert_int_equal(d->id, 100 + (int32_t)i);
         assert_string_equal(d->name, e->name);
         assert_string_equal(d->arch, e->arch);
@@ -371,7 +372,7 @@ static void agents_are_devices(void **state)
         same.id = e->id;
         same.name = e->name;
         same.arch = e->arch;
-        if (memcmp(&same, e, sizeof same) != 0) fail_msg("%s", rows[i].name);
+        if (memcmp(&same, e, sizeof same) != 0) fail_msg("%s", agents[i].name);
     }
     hb_import_close(import);
 }
