@@ -70,10 +70,10 @@ typedef struct hb_merged {
 
 /** Operators that the plugin does not see, or whose calls it forgets, and who gets those. */
 typedef struct hb_moves {
-    hb_dict index;           /* External id -> index in `to` */
-    HB_VEC(int64_t) to;      /* External ids */
+    hb_dict index;            /* External id -> index in `to` */
+    HB_VEC(int64_t) to;       /* External ids */
     HB_VEC(hb_merged) merged; /* of equal names: the outer one's calls are forgotten */
-    HB_VEC(hb_move) hidden;  /* of operators that are hidden: moves if no other has the id */
+    HB_VEC(hb_move) hidden;   /* of operators that are hidden: moves if no other has the id */
 } hb_moves;
 
 enum { HB_PLAN_DEVICES = 64 };
