@@ -184,6 +184,22 @@ static void what_is_odd_all_over_is_left_out(void **state)
     assert_lacks(f, "[memory]");
 }
 
+/* Of each of these the plugin would lose the whole file. */
+static void what_would_lose_the_file_is_drawn_only(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(convert(f, X("cpu_op", "a", 1, 0, 9, ""), "3",
+                             X("user_annotation", "ProfilerStep#", 1, 0, 9, ""),
+                             X("python_function", "nccl:all_reduce", 1, 1, 5,
+                               "\"Python module id\": 0, \"Python id\": 1")),
+                     HB_OK);
+    assert_int_equal(count(f, "odd_event"), 3);
+    assert_has(f, "\"cat\":\"outside_tree\",\"name\":\"ProfilerStep#\"");
+    assert_has(f, "\"cat\":\"outside_tree\",\"name\":\"nccl:all_reduce\"");
+    assert_lacks(f, " 3,");
+    assert_lacks(f, "\n3,");
+}
+
 /* By their order, in whatever order they come; those that are numbers already stay. */
 static void numbers_of_agents_become_numbers_of_gpus(void **state)
 {
@@ -418,6 +434,14 @@ static void numbers_in_quotes_stay_themselves(void **state)
     assert_has(f, "\"tid\":9007199254740993,");
     assert_has(f, "\"ts\":2.5,");
     assert_has(f, "{\"External id\": 0, \"correlation\":8}");
+    /* To the plugin "8" is another than 8. */
+    assert_int_equal(
+        convert(f, X("cpu_op", "a", 1, 0, 9, "\"External id\": 5"),
+                X("Runtime", "hipLaunchKernel", 1, 1, 1,
+                  "\"correlation\": \"8\", \"external id\": \"5\", \"External id\": \"5\""),
+                KERNEL(3, 1, "\"correlation\": 8")),
+        HB_OK);
+    assert_has(f, "{\"correlation\": 8, \"external id\": 5, \"External id\": 5}");
 }
 
 static void threads_are_a_processs_own(void **state)
@@ -868,6 +892,7 @@ int main(void)
         TEST(hip_memory_becomes_gpu_memory),
         TEST(odd_totals_of_memory_are_told_under_another_name),
         TEST(what_is_odd_all_over_is_left_out),
+        TEST(what_would_lose_the_file_is_drawn_only),
         TEST(numbers_of_agents_become_numbers_of_gpus),
         TEST(broken_properties_are_mended),
         TEST(hidden_steps_own_no_calls),

@@ -87,6 +87,7 @@ static void write_properties(output *o, hb_str list)
     int needed = plan->max_memory_device + 1;
     for (int i = 0; i < plan->num_devices; i++)
         needed = HB_MAX(needed, plan->numbers[i] + 1);
+    needed = HB_MIN(needed, HB_PLAN_DEVICES); /* more were not counted */
     bool has_any = *list.s == '[' && *hb_scan_space(list.s + 1) == '{';
     if (plan->num_properties == 0 || plan->num_properties >= needed || !has_any) {
         hb_out_bytes(&o->out, list.s, list.len);
@@ -471,6 +472,7 @@ static hb_result clean_members(hb_plan *plan)
 static void count_file(hb_plan *plan)
 {
     const hb_read_report *report = &plan->report;
+    plan->counts[HB_CHANGE_ODD] += plan->trace.rows.count; /* elements that are no events */
     for (uint32_t i = 0; i < plan->trace.num_members; i++)
         plan->counts[HB_CHANGE_ODD] +=
             is_list_of_events(hb_trace_text(&plan->trace, plan->trace.members[i].key));

@@ -99,6 +99,7 @@ typedef struct hb_plan {
     int64_t devices[HB_PLAN_DEVICES]; /* that do work, ascending; [i] becomes numbers[i] */
     int numbers[HB_PLAN_DEVICES];
     int num_devices, num_properties, max_memory_device;
+    bool more_devices; /* than are told apart: all keep their numbers */
     int sms[HB_PLAN_DEVICES];
     double *cuts; /* where the parts begin; [num_parts] is the end */
     uint32_t num_parts;
@@ -154,8 +155,8 @@ hb_result hb_plan_processes(hb_plan *plan);
 void hb_plan_index_calls(hb_plan *plan);
 /** Fills plan->owners and plan->scopes, by what is not hidden. */
 void hb_plan_index_owners(hb_plan *plan);
-/** Whether an operator that is not hidden has the External id. */
-bool hb_plan_is_operators(const hb_plan *plan, int64_t id);
+/** Whether an operator that is not hidden has the External id, or a scope that becomes one. */
+bool hb_plan_has_owner(const hb_plan *plan, int64_t id);
 /** Whether a scope is written as an operator. */
 bool hb_plan_becomes_operator(const hb_plan *plan, const hb_item *scope);
 /** Hides and trims scopes until they are trees, and steps until none outlasts the next. */

@@ -75,7 +75,7 @@ void hb_plan_devices(hb_plan *plan)
     bool renumber = has_driver_numbers(plan);
     for (int i = 0; i < plan->num_devices; i++)
         renumber |= plan->devices[i] < 0 || plan->devices[i] >= fit;
-    if (plan->options->kineto) renumber = false;
+    if (plan->options->kineto || plan->more_devices) renumber = false;
     for (int i = 0; i < plan->num_devices; i++)
         plan->numbers[i] = renumber ? i : (int)plan->devices[i];
     /* One device in the work and in the memory records must be the same. */
@@ -103,7 +103,7 @@ void hb_plan_index_calls(hb_plan *plan)
     }
 }
 
-bool hb_plan_is_operators(const hb_plan *plan, int64_t id)
+static bool is_operators(const hb_plan *plan, int64_t id)
 {
     if (id == HB_ABSENT) return false;
     if (hb_is_key_int(id)) return hb_key_set_has(&plan->owners, hb_key_int(id));
@@ -114,13 +114,13 @@ bool hb_plan_is_operators(const hb_plan *plan, int64_t id)
 bool hb_plan_becomes_operator(const hb_plan *plan, const hb_item *scope)
 {
     return scope->role == HB_PLAN_SCOPE && !plan->options->kineto &&
-           !hb_plan_is_operators(plan, scope->ext);
+           !is_operators(plan, scope->ext);
 }
 
-static bool has_owner(const hb_plan *plan, int64_t id)
+bool hb_plan_has_owner(const hb_plan *plan, int64_t id)
 {
     uint32_t scope = id == HB_ABSENT ? UINT32_MAX : hb_dict_value(&plan->scopes, (uint64_t)id);
-    return hb_plan_is_operators(plan, id) ||
+    return is_operators(plan, id) ||
            (scope != UINT32_MAX && hb_plan_becomes_operator(plan, hb_plan_item(plan, scope)));
 }
 
@@ -136,7 +136,7 @@ static bool has_link(const hb_plan *plan, const hb_item *item)
 {
     int64_t moved = hb_plan_moved(plan, item->ext);
     return item->ext != item->corr && moved != item->corr &&
-           (has_owner(plan, item->ext) || moved != item->ext);
+           (hb_plan_has_owner(plan, item->ext) || moved != item->ext);
 }
 
 /* A call whose own id leads nowhere gets the id that its device work knows, or else that of the
@@ -201,7 +201,7 @@ static bool is_in_its_scope(const hb_plan *plan, const hb_item *call)
 {
     uint32_t index =
         call->ext == HB_ABSENT ? UINT32_MAX : hb_dict_value(&plan->scopes, (uint64_t)call->ext);
-    if (index == UINT32_MAX || hb_plan_is_operators(plan, call->ext)) return false;
+    if (index == UINT32_MAX || hb_plan_has_owner(plan, call->ext)) return false;
     const hb_item *scope = hb_plan_item(plan, index);
     return scope->tid == call->tid && scope->ts <= call->ts &&
            call->ts + call->dur / 2 <= scope->ts + scope->dur;
@@ -217,7 +217,7 @@ static void count_work(hb_plan *plan, const hb_item *work)
         return;
     }
     hb_item *call = hb_plan_item(plan, index);
-    bool owned = has_owner(plan, call->ext) && !(call->flags & HB_ITEM_SEEKS);
+    bool owned = hb_plan_has_owner(plan, call->ext) && !(call->flags & HB_ITEM_SEEKS);
     if (owned) return;
     plan->counts[HB_CHANGE_NO_OWNER]++;
     if (call->ext != HB_NO_ID && !is_in_its_scope(plan, call)) set_id(call, HB_NO_ID);
@@ -247,8 +247,7 @@ void hb_plan_links(hb_plan *plan)
         /* The plugin hands all calls without an id to the first module frame. */
         if (item->role == HB_PLAN_CALL && item->ext == HB_ABSENT) set_id(item, HB_NO_ID);
         /* It gives an operator's calls to the first scope with the id. */
-        if (item->role == HB_PLAN_SCOPE && hb_plan_is_operators(plan, item->ext) &&
-            item->ext != HB_NO_ID)
+        if (item->role == HB_PLAN_SCOPE && is_operators(plan, item->ext) && item->ext != HB_NO_ID)
             item->flags |= HB_ITEM_NO_ID;
     }
 }

@@ -25,6 +25,7 @@ typedef struct forest {
     hb_plan *plan;
     open_node stack[MAX_DEPTH];
     int depth;
+    bool trimmed;  /* the last node */
     bool reorders; /* what was trimmed may come in another place now */
 } forest;
 
@@ -48,10 +49,15 @@ static bool is_node(const hb_item *item)
     return hb_item_is_scope(item) && !(item->flags & HB_ITEM_HIDE);
 }
 
+static bool is_id(int64_t ext)
+{
+    return ext != HB_ABSENT && ext != HB_NO_ID;
+}
+
 /* Calls of `from` become calls of `to`. Those without an id are nobody's. */
 static void move_calls(hb_plan *plan, int64_t from, int64_t to)
 {
-    if (from == HB_ABSENT || from == HB_NO_ID || to == HB_ABSENT || from == to) return;
+    if (!is_id(from) || !is_id(to) || from == to) return;
     *HB_PUSH(&plan->arena, &plan->moves.to) = to;
     hb_dict_set(&plan->arena, &plan->moves.index, (uint64_t)from, plan->moves.to.count - 1);
 }
@@ -77,10 +83,13 @@ static void close_node(forest *f)
             (hb_merged){node->item, node->only_child};
 }
 
+/* Which can have calls. */
 static const hb_item *enclosing_operator(const forest *f)
 {
-    for (int i = f->depth; i > 0; i--)
-        if (is_operator(item_of(f, &f->stack[i - 1]))) return item_of(f, &f->stack[i - 1]);
+    for (int i = f->depth; i > 0; i--) {
+        const hb_item *item = item_of(f, &f->stack[i - 1]);
+        if (is_operator(item) && is_id(item->ext)) return item;
+    }
     return NULL;
 }
 
@@ -113,7 +122,7 @@ static void add_node(forest *f, uint32_t index)
             return;
         }
         trim(item, parent->end);
-        f->reorders |= item->ts == item_of(f, parent)->ts;
+        f->trimmed = true;
         f->plan->counts[HB_CHANGE_TRIM]++;
     }
     if (f->depth == MAX_DEPTH) {
@@ -127,6 +136,12 @@ static void add_node(forest *f, uint32_t index)
     f->stack[f->depth++] = (open_node){.item = index, .end = item->ts + item->dur};
 }
 
+static bool begin_together(const forest *f, uint32_t a, uint32_t b)
+{
+    const hb_item *x = hb_plan_item(f->plan, a), *y = hb_plan_item(f->plan, b);
+    return x->tid == y->tid && x->ts == y->ts;
+}
+
 static void build(forest *f, const uint32_t *nodes, uint32_t count)
 {
     int64_t tid = 0;
@@ -136,7 +151,11 @@ static void build(forest *f, const uint32_t *nodes, uint32_t count)
             while (f->depth)
                 close_node(f);
         tid = item->tid;
+        f->trimmed = false;
         add_node(f, nodes[i]);
+        if (f->trimmed)
+            f->reorders |= (i && begin_together(f, nodes[i - 1], nodes[i])) ||
+                           (i + 1 < count && begin_together(f, nodes[i], nodes[i + 1]));
     }
     while (f->depth)
         close_node(f);
@@ -202,8 +221,7 @@ void hb_plan_move_calls(hb_plan *plan)
 static bool owns(const hb_item *item)
 {
     bool scope = item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_STEP;
-    return scope && !(item->flags & HB_ITEM_HIDE) && item->ext != HB_ABSENT &&
-           item->ext != HB_NO_ID;
+    return scope && !(item->flags & HB_ITEM_HIDE) && is_id(item->ext);
 }
 
 /* Writers count External ids up, so that bits take less than a table. */
@@ -219,6 +237,16 @@ static void expect_owners(hb_plan *plan)
     hb_key_set_expect(&plan->arena, &plan->owners, low, high, (uint64_t)plan->items.count * 64);
 }
 
+/* Of several of an id, one that may become an operator. */
+static void index_scope(hb_plan *plan, uint32_t index)
+{
+    const hb_item *item = hb_plan_item(plan, index);
+    uint32_t known = hb_dict_value(&plan->scopes, (uint64_t)item->ext);
+    if (known == UINT32_MAX || item->role == HB_PLAN_SCOPE ||
+        hb_plan_item(plan, known)->role != HB_PLAN_SCOPE)
+        hb_dict_set(&plan->arena, &plan->scopes, (uint64_t)item->ext, index);
+}
+
 static bool becomes_node(const hb_plan *plan, const hb_item *item)
 {
     return is_operator(item) || hb_plan_becomes_operator(plan, item);
@@ -231,7 +259,7 @@ void hb_plan_index_owners(hb_plan *plan)
         const hb_item *item = hb_plan_item(plan, i);
         if (!owns(item)) continue;
         if (!is_operator(item))
-            hb_dict_set(&plan->arena, &plan->scopes, (uint64_t)item->ext, i);
+            index_scope(plan, i);
         else if (hb_is_key_int(item->ext))
             hb_key_set_add(&plan->arena, &plan->owners, hb_key_int(item->ext));
         else
@@ -245,7 +273,7 @@ void hb_plan_index_owners(hb_plan *plan)
     }
     for (uint32_t i = 0; i < plan->moves.hidden.count; i++) {
         const hb_move *move = &plan->moves.hidden.items[i];
-        if (!hb_plan_is_operators(plan, move->from)) move_calls(plan, move->from, move->to);
+        if (!hb_plan_has_owner(plan, move->from)) move_calls(plan, move->from, move->to);
     }
 }
 

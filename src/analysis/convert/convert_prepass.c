@@ -102,10 +102,11 @@ static hb_plan_role role_of(const hb_raw_event *raw, hb_category category, hb_st
 
 /* ---- events ---- */
 
+/* The older name goes first, whatever it has. */
 static int64_t external_id(const hb_raw_event *raw)
 {
-    int64_t id = hb_plain_int(raw, HB_SLOT_EXTERNAL_LOWER);
-    return id != HB_ABSENT ? id : hb_plain_int(raw, HB_SLOT_EXTERNAL);
+    bool older = hb_raw_get(raw, HB_SLOT_EXTERNAL_LOWER).type > HB_JSON_NULL;
+    return hb_plain_int(raw, older ? HB_SLOT_EXTERNAL_LOWER : HB_SLOT_EXTERNAL);
 }
 
 static void note_device(hb_plan *plan, int64_t device)
@@ -113,9 +114,9 @@ static void note_device(hb_plan *plan, int64_t device)
     int i = 0;
     while (i < plan->num_devices && plan->devices[i] < device)
         i++;
-    if ((i < plan->num_devices && plan->devices[i] == device) ||
-        plan->num_devices == HB_PLAN_DEVICES)
-        return;
+    if (i < plan->num_devices && plan->devices[i] == device) return;
+    plan->more_devices |= plan->num_devices == HB_PLAN_DEVICES;
+    if (plan->more_devices) return;
     memmove(plan->devices + i + 1, plan->devices + i,
             (size_t)(plan->num_devices - i) * sizeof *plan->devices);
     plan->devices[i] = device;
@@ -173,10 +174,12 @@ static bool is_odd_memory(const hb_raw_event *raw, const hb_item *item)
 
 /* Whether the plugin would lose the file with it, and cannot be helped. It measures all by the
  * profiler's own span, which has to be a microsecond at least. */
-static bool is_unfit(const hb_raw_event *raw, const hb_item *item)
+static bool is_unfit(const hb_raw_event *raw, const hb_item *item, hb_str name)
 {
     hb_value ph = hb_raw_get(raw, HB_SLOT_PH);
     bool timed = !isnan(item->ts) && item->dur >= 0;
+    if (item->role == HB_PLAN_STEP && !hb_step_digits(name)) return true;
+    if (item->role == HB_PLAN_MODULE && hb_is_collective(name)) return true; /* without inputs */
     if (item->role >= HB_PLAN_NODE && item->role <= HB_PLAN_GPU_STEP)
         return !timed || has_odd_value(raw, item);
     if (item->role == HB_PLAN_MEMORY) return is_odd_memory(raw, item);
@@ -258,7 +261,7 @@ static bool take_event(hb_plan *plan, const hb_raw_event *raw, hb_str text)
     item->size = text.len;
     if (!hb_plain_number(&ts, &item->ts)) item->ts = NAN;
     if (!hb_plain_number(&dur, &item->dur)) item->dur = NAN;
-    if (is_unfit(raw, item)) hide(plan, item);
+    if (is_unfit(raw, item, text_of(&name))) hide(plan, item);
     bool host = hb_item_is_scope(item);
     if (host && item->tid == HB_ABSENT) item->flags |= HB_ITEM_HIDE;
     bool shown = item->role == HB_PLAN_STEP && !(item->flags & HB_ITEM_HIDE);

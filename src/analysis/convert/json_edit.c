@@ -210,11 +210,12 @@ static bool set_number(edits *e, hb_slot slot, const char *name, int to, bool ar
     return true;
 }
 
-/* What is said of the device twice is the same. */
+/* What is said of the device twice is the same, of one without work, too. */
 static void edit_place(edits *e, bool needs_arg)
 {
     int number = hb_plan_number(e->plan, e->item->device);
     bool has_arg = needs_arg || hb_raw_get(e->raw, HB_SLOT_DEVICE).type != HB_JSON_NONE;
+    if (number < 0) number = e->item->device;
     if (number < 0) return;
     bool pid = set_number(e, HB_SLOT_PID, "pid", number, false);
     bool arg = has_arg && set_number(e, HB_SLOT_DEVICE, "device", number, true);
@@ -391,9 +392,10 @@ static void mend(edits *e)
         write_category(e, HB_CATEGORY_OUTSIDE_TREE);
     if (args.type != HB_JSON_NONE && args.type != HB_JSON_OBJECT && !e->args_size)
         replace(e, &args, "{}");
-    static const hb_slot numbers[] = {HB_SLOT_TS,       HB_SLOT_DUR,       HB_SLOT_TID,
-                                      HB_SLOT_BYTES,    HB_SLOT_ALLOCATED, HB_SLOT_RESERVED,
-                                      HB_SLOT_DEVICE_ID};
+    static const hb_slot numbers[] = {HB_SLOT_TS,         HB_SLOT_DUR,       HB_SLOT_TID,
+                                      HB_SLOT_BYTES,      HB_SLOT_ALLOCATED, HB_SLOT_RESERVED,
+                                      HB_SLOT_DEVICE_ID,  HB_SLOT_EXTERNAL,  HB_SLOT_EXTERNAL_LOWER,
+                                      HB_SLOT_CORRELATION};
     for (size_t i = 0; i < HB_ARRAY_LEN(numbers); i++)
         unquote(e, numbers[i]);
     if (e->count != before) count(e, HB_CHANGE_ODD);
