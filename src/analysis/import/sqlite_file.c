@@ -14,8 +14,8 @@
 
 enum {
     ROWS_BETWEEN_REPORTS = 65536,
-    LEAST_ROW =
-        4, /* bytes: two of a row's place in its page, one of its size, one of its columns */
+    /* Bytes: two of a row's place in its page, one of its size, one of its columns. */
+    LEAST_ROW = 4,
     /* Of SQLite's machine, which takes one for each column of a row and a few for the row. */
     INSTRUCTIONS_BETWEEN_LOOKS = 10000,
     INSTRUCTIONS_A_BYTE = 8,
