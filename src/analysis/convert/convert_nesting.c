@@ -25,7 +25,6 @@ typedef struct forest {
     hb_plan *plan;
     open_node stack[MAX_DEPTH];
     int depth;
-    bool trimmed;  /* the last node */
     bool reorders; /* what was trimmed may come in another place now */
 } forest;
 
@@ -110,30 +109,33 @@ static void trim(hb_item *item, double end)
     item->flags |= HB_ITEM_DURATION;
 }
 
-static void add_node(forest *f, uint32_t index)
+/* Whether it had to be trimmed. */
+static bool add_node(forest *f, uint32_t index)
 {
     hb_item *item = hb_plan_item(f->plan, index);
+    bool trimmed = false;
     while (f->depth && f->stack[f->depth - 1].end <= item->ts)
         close_node(f);
     open_node *parent = f->depth ? &f->stack[f->depth - 1] : NULL;
     if (parent && item->ts + item->dur > parent->end) {
         if (item->ts + item->dur > parent->end + ROUNDING) {
             hide(f, item, HB_CHANGE_CROSS);
-            return;
+            return false;
         }
         trim(item, parent->end);
-        f->trimmed = true;
+        trimmed = true;
         f->plan->counts[HB_CHANGE_TRIM]++;
     }
     if (f->depth == MAX_DEPTH) {
         hide(f, item, HB_CHANGE_DEEP);
-        return;
+        return trimmed;
     }
     if (parent) {
         parent->only_child = index;
         parent->children++;
     }
     f->stack[f->depth++] = (open_node){.item = index, .end = item->ts + item->dur};
+    return trimmed;
 }
 
 static bool begin_together(const forest *f, uint32_t a, uint32_t b)
@@ -151,9 +153,7 @@ static void build(forest *f, const uint32_t *nodes, uint32_t count)
             while (f->depth)
                 close_node(f);
         tid = item->tid;
-        f->trimmed = false;
-        add_node(f, nodes[i]);
-        if (f->trimmed)
+        if (add_node(f, nodes[i]))
             f->reorders |= (i && begin_together(f, nodes[i - 1], nodes[i])) ||
                            (i + 1 < count && begin_together(f, nodes[i], nodes[i + 1]));
     }

@@ -270,22 +270,16 @@ static bool take_event(hb_plan *plan, const hb_raw_event *raw, hb_str text)
     return true;
 }
 
-/* What is too broken to keep is in nobody's way. */
-static bool skip_event(hb_plan *plan, hb_str text)
-{
-    static const hb_raw_event none = {0};
-    return take_event(plan, &none, text);
-}
-
 static bool prepass_event(void *context, const hb_raw_event *raw, hb_str text, bool defective)
 {
+    static const hb_raw_event none = {0}; /* what is too broken to keep is in nobody's way */
     hb_plan *plan = context;
     hb_raw_event again;
     hb_buf mended;
     if (!defective) return take_event(plan, raw, text);
     hb_buf_init(&mended, SIZE_MAX / 4);
-    bool goes_on = hb_clean_event(raw, text, &mended, &again) ? take_event(plan, &again, text)
-                                                              : skip_event(plan, text);
+    bool whole = hb_clean_event(raw, text, &mended, &again);
+    bool goes_on = take_event(plan, whole ? &again : &none, text);
     hb_buf_free(&mended);
     return goes_on;
 }

@@ -14,7 +14,7 @@
 static int64_t sum(int64_t a, int64_t b)
 {
     hb_add_ns(&a, b);
-    return HB_MIN(HB_MAX(a, -HB_MAX_TIME_NS), HB_MAX_TIME_NS);
+    return hb_bounded_ns(a);
 }
 
 static int64_t drifted(int64_t since, double drift)
@@ -115,7 +115,7 @@ static hb_result add_lines(hb_plan *plan, hb_str clock)
         if (undone) put_undone(&plan->clock, clock);
         return HB_OK;
     }
-    added = (hb_plan_line){sum(shift->at_ns, 0), sum(shift->offset_ns, 0),
+    added = (hb_plan_line){hb_bounded_ns(shift->at_ns), hb_bounded_ns(shift->offset_ns),
                            (double)shift->drift_ps_per_s * 1e-12};
     plan->lines[plan->num_lines++] = added;
     plan->counts[HB_CHANGE_SHIFT] = 1;

@@ -27,6 +27,12 @@ static inline void hb_add_ns(int64_t *sum, int64_t ns)
     if (HB_UNLIKELY(__builtin_add_overflow(*sum, ns, sum))) *sum = ns < 0 ? INT64_MIN : INT64_MAX;
 }
 
+/** What is farther from 0 than times go is as far as they go. */
+static inline int64_t hb_bounded_ns(int64_t ns)
+{
+    return HB_MIN(HB_MAX(ns, -HB_MAX_TIME_NS), HB_MAX_TIME_NS);
+}
+
 /** Whether hb_us_to_ns() takes it. */
 static inline bool hb_us_fits_ns(double us)
 {

@@ -337,7 +337,7 @@ static uint32_t owner_of(separator *s, const hb_ids *ids)
 /* Those that are far get one of the first process, too: it may be another's by now. */
 static void rename_id(separator *s, numbers *n, uint32_t process, int64_t *id)
 {
-    if (*id == HB_ID_ABSENT || (process == 0 && is_near(s, *id))) return;
+    if (*id == HB_ID_ABSENT) return;
     if (is_near(s, *id)) {
         *id += n->stride * process;
         return;

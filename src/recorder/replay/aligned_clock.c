@@ -150,7 +150,7 @@ static int64_t corrected(const correction *c, int64_t local)
     int64_t time = local;
     hb_add_ns(&time, c->offset);
     hb_add_ns(&time, llround((double)(local - c->at) * (double)c->drift_ps * 1e-12));
-    return HB_MIN(HB_MAX(time, -HB_MAX_TIME_NS), HB_MAX_TIME_NS);
+    return hb_bounded_ns(time);
 }
 
 /* False: what it would be corrected by makes no sense. */
