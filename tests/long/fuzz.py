@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Runs the fuzz targets beside each other, keeps what they learn, and says what that came to.
 
-    python3 tests/long/fuzz.py [--minutes 30] [--quiet 30] [--save] [TARGET...]
+    python3 tests/long/fuzz.py [--minutes 30] [--quiet 30] [--share] [--random N] [--save] [TARGET...]
 
 A target that brought no new edge in --quiet minutes of CPU, its runs before counted, is done: it
 ends, and is not begun again. Where threads meet, and at which address something lies, makes edges
 that no input brings again: those of a place in the source that a run before came to are not new,
 and those of the target itself are none of hipboard's.
 
+--share gives targets of one language each other's inputs, --random so many that a program made up,
+where there is one: what structure at large brings, changed bytes come to seldom. What reaches
+something new is kept.
+
 --save puts what was learned into the tree, for the next machine: the fewest inputs that reach all of
-it, a target's in tests/fuzz/learned/TARGET.tar.xz, and the history of runs. The exit status is 1 when one of them fell over, 2 when there is nothing to run."""
+it, a target's in tests/fuzz/learned/TARGET.tar.xz, and the history of runs. The exit status is 1 when
+one of them fell over, 2 when there is nothing to run."""
 import argparse
 import concurrent.futures
 import csv
@@ -30,11 +35,17 @@ LEARNED = ROOT / "tests/fuzz/learned"
 KEPT = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "hipboard/fuzz"
 # Whose inputs they begin with, as tests/fuzz/meson.build has it.
 SEED_OF = {"compare": "read", "convert": "read"}
+# Who makes up inputs: SEED COUNT DIRECTORY.
+PROGRAMS = {"import_database": "random_databases.py"}
+READERS = ["compare", "convert", "read"]  # of one language: what one learned is new to the others
 # of a run, one line each in history.tsv; "quiet_s" is CPU time since the last new edge
 FIELDS = ["at", "target", "executions", "edges", "cpu_s", "quiet_s", "findings", "new_edges"]
 # No input knows of another: what is freed need not stay longer than one takes.
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": f"quarantine_size_mb=16:{os.environ.get('ASAN_OPTIONS', '')}"}
 CLOCK_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+# Of an input's name, which is the SHA-1 of its bytes, so much stands in the tree: no archive can make
+# less of a hash.
+NAME_SIZE = 10
 
 
 def targets():
@@ -51,10 +62,28 @@ def seed(target):
             shutil.copy(path, corpus / path.name)
     archive = LEARNED / f"{target}.tar.xz"
     if archive.exists():
+        here = {path.name[:NAME_SIZE] for path in corpus.iterdir()}
         with tarfile.open(archive) as learned:
             learned.extractall(corpus, [member for member in learned if member.isfile()
-                                        and not (corpus / member.name).exists()])
+                                        and member.name[:NAME_SIZE] not in here])
     return corpus
+
+
+def add(target, whose, directories):
+    """Of inputs, to those of a target, what reaches something new; one that it falls over is a finding."""
+    corpus = seed(target)
+    before = len(list(corpus.iterdir()))
+    subprocess.run([BUILD / f"fuzz_{target}", "-merge=1", f"-max_len={most_bytes(target)}", "-rss_limit_mb=4096",
+                    f"-artifact_prefix={KEPT / f'{target}-findings'}/", corpus, *directories],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+    print(f"{target}: {len(list(corpus.iterdir())) - before:,} {whose} reach something new", flush=True)
+
+
+def add_random(target, count):
+    with tempfile.TemporaryDirectory() as made:
+        program = ROOT / "tests/fuzz" / PROGRAMS[target]
+        subprocess.run([sys.executable, program, str(int(time.time())), str(count), made], check=True)
+        add(target, f"of {count:,} inputs made up", [made])
 
 
 def most_bytes(target):
@@ -83,7 +112,7 @@ def save(target):
         paths = [path for path in sorted(pathlib.Path(least).iterdir()) if path.read_bytes() not in known]
         with tarfile.open(LEARNED / f"{target}.tar.xz", "w:xz", preset=9) as archive:
             for path in sorted(paths, key=lambda path: (path.stat().st_size, path.name)):
-                member = tarfile.TarInfo(path.name)
+                member = tarfile.TarInfo(path.name[:NAME_SIZE])
                 member.size = path.stat().st_size
                 with path.open("rb") as file:
                     archive.addfile(member, file)
@@ -213,6 +242,8 @@ def main():
     parser.add_argument("--minutes", type=float, default=30, help="of all targets together")
     parser.add_argument("--quiet", type=float, default=30,
                         help="minutes of CPU without a new edge after which a target is done")
+    parser.add_argument("--share", action="store_true", help="begin with what others of one language learned, too")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="inputs made up to begin with")
     parser.add_argument("--save", action="store_true", help="what was learned, into the tree")
     parser.add_argument("target", nargs="*")
     given = parser.parse_args()
@@ -230,6 +261,11 @@ def main():
     if wanted:
         subprocess.run(["ninja", "-C", BUILD.parents[1], *(f"tests/fuzz/fuzz_{t}" for t in wanted)],
                        check=True, stdout=subprocess.DEVNULL)
+    for target in chosen:
+        if given.share and target in READERS:
+            add(target, "inputs of the others", [seed(other) for other in READERS if other != target])
+        if given.random and target in PROGRAMS:
+            add_random(target, given.random)
     failed = bool(chosen) and run_all(chosen, left, given.minutes, given.quiet * 60)
     if given.save:
         save_all(asked)

@@ -4,13 +4,15 @@
 # time: 30 min
 # disk: 1.5 GB
 #
-#   bash tests/long/fuzz.sh [--minutes MINUTES] [--quiet MINUTES] [--save] [TARGET...]
+#   bash tests/long/fuzz.sh [--minutes MINUTES] [--quiet MINUTES] [--share] [--random N] [--save] [TARGET...]
 #
 # --minutes are for all targets together (30). A target that brought no new edge in --quiet minutes
 # of CPU (30), its runs before counted, is done, and not begun again.
 #
 # Inputs that reach something new are kept in ~/.cache/hipboard/fuzz/TARGET, so that runs add up:
 # history.tsv beside them has a line for each. What a target fell over lies in TARGET-findings there.
+# --share gives the targets that read traces each other's inputs, --random N import_database so many
+# that tests/fuzz/random_databases.py makes up; what reaches something new is kept.
 # --save puts the fewest inputs that reach all of it, and the history, into tests/fuzz/learned, where
 # the next machine begins.
 set -euo pipefail
