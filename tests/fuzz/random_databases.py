@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Random programs as the databases of the tools that record them: rocpd, RPD, rocprof and nsys.
 
-    python3 tests/fuzz/random_databases.py SEED COUNT DIRECTORY
+    python3 tests/fuzz/random_databases.py SEED COUNT MOST_BYTES DIRECTORY
 
 Changing bytes or cells seldom leads to what matters behind the reading: the same calls again and
 again, ranges in or across each other, kernels that wait, two of everything at one time. Here a
 program is made up of few names and few lengths, so that this happens all the time, and one in
 twenty tables is damaged. The same seed gives the same files."""
+import argparse
 import contextlib
 import dataclasses
 import pathlib
@@ -14,7 +15,7 @@ import random
 import sqlite3
 import sys
 
-LONGEST = 18500  # bytes: what the target takes
+LAST = 2**63 - 1  # of what SQLite keeps in an integer
 HIP = ["hipLaunchKernel", "hipExtModuleLaunchKernel", "hipModuleLaunchKernel", "hipMemcpyAsync", "hipMemcpy",
        "hipGraphLaunch", "hipDeviceSynchronize", "hipStreamSynchronize", "hipMalloc", "hipFree"]
 CUDA = ["cudaLaunchKernel_v7000", "cuLaunchKernel", "cudaLaunchKernelExC_v11060", "cudaMemcpyAsync_v3020",
@@ -171,7 +172,7 @@ class Program:
         r = self.r
         for _ in range(r.choice([1, 2, 5])):
             e = r.choice(self.events)
-            time = r.choice([0, e.start, e.end, e.start - self.unit, e.end + self.unit, 2**63 - 1, -1, 2**62])
+            time = r.choice([0, e.start, e.end, e.start - self.unit, min(e.end + self.unit, LAST), LAST, -1, 2**62])
             setattr(e, r.choice(["start", "end"]), time)
 
 
@@ -189,7 +190,7 @@ class Database:
     """Of a program; each tool's own makes its tables."""
 
     def __init__(self, r, program):
-        self.r, self.program, self.texts = r, program, {}
+        self.r, self.texts = r, {}
         self.db = sqlite3.connect(":memory:")
         self.db.execute("pragma page_size = 512")
         self.write(program.events)
@@ -409,7 +410,7 @@ class Rocpd(Database):
         samples = []
         for i in range(r.choice([1, 3])):
             event = self.event("SAMPLE")
-            samples.append((None, r.choice([1, 2, 7]), events[0].start + i, r.choice([event, event, None]),
+            samples.append((None, r.choice([1, 2, 7]), events[0].start - i, r.choice([event, event, None]),
                             r.choice([None, self.text("sample")])))
             self.values.append((None, event, r.choice([1, 2]), r.choice([1, 2.5, -1])))
         self.own_table("track", "id pid tid name_id", tracks)
@@ -458,8 +459,8 @@ class Rocpd(Database):
         self.own_table("string", "id string", [(i, text) for text, i in self.texts.items()], True)
 
 
-def make(seed, count, directory):
-    """Writes so many databases into a directory."""
+def make(seed, count, most_bytes, directory):
+    """Writes so many databases, none longer than that, into a directory."""
     r = random.Random(seed)
     made = 0
     while made < count:
@@ -467,11 +468,23 @@ def make(seed, count, directory):
         if not program.events:
             continue
         content = r.choice([Rocpd, Rocpd, Rocpd, Rpd, Rpd, Nsys, Rocprof, Rocprof])(r, program).bytes()
-        if len(content) > LONGEST:
+        if len(content) > most_bytes:
             continue
-        (pathlib.Path(directory) / f"random_{seed}_{made}").write_bytes(content)
+        (directory / f"random_{seed}_{made}").write_bytes(content)
         made += 1
 
 
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("seed", type=int)
+    parser.add_argument("count", type=int)
+    parser.add_argument("most_bytes", type=int, help="of a database")
+    parser.add_argument("directory", type=pathlib.Path, help="there already")
+    given = parser.parse_args()
+    if not given.directory.is_dir():
+        parser.error(f"{given.directory} is no directory")
+    make(given.seed, given.count, given.most_bytes, given.directory)
+
+
 if __name__ == "__main__":
-    make(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    main()

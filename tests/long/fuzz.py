@@ -35,7 +35,7 @@ LEARNED = ROOT / "tests/fuzz/learned"
 KEPT = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "hipboard/fuzz"
 # Whose inputs they begin with, as tests/fuzz/meson.build has it.
 SEED_OF = {"compare": "read", "convert": "read"}
-# Who makes up inputs: SEED COUNT DIRECTORY.
+# Who makes up inputs: SEED COUNT MOST_BYTES DIRECTORY.
 PROGRAMS = {"import_database": "random_databases.py"}
 READERS = ["compare", "convert", "read"]  # of one language: what one learned is new to the others
 # of a run, one line each in history.tsv; "quiet_s" is CPU time since the last new edge
@@ -69,20 +69,31 @@ def seed(target):
     return corpus
 
 
+def fuzzer(target, *arguments):
+    """Its command, with the limits of an input; what it falls over is a finding."""
+    return [*map(str, [BUILD / f"fuzz_{target}", f"-max_len={most_bytes(target)}", "-timeout=60", "-rss_limit_mb=4096",
+                       f"-artifact_prefix={KEPT / f'{target}-findings'}/", *arguments])]
+
+
+def merge(target, how, *directories):
+    """Into the first, of the others."""
+    subprocess.run(fuzzer(target, how, *directories), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   env=ENVIRONMENT)
+
+
 def add(target, whose, directories):
-    """Of inputs, to those of a target, what reaches something new; one that it falls over is a finding."""
+    """Of inputs, to those of a target, what reaches something new."""
     corpus = seed(target)
     before = len(list(corpus.iterdir()))
-    subprocess.run([BUILD / f"fuzz_{target}", "-merge=1", f"-max_len={most_bytes(target)}", "-rss_limit_mb=4096",
-                    f"-artifact_prefix={KEPT / f'{target}-findings'}/", corpus, *directories],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+    merge(target, "-merge=1", corpus, *directories)
     print(f"{target}: {len(list(corpus.iterdir())) - before:,} {whose} reach something new", flush=True)
 
 
 def add_random(target, count):
     with tempfile.TemporaryDirectory() as made:
         program = ROOT / "tests/fuzz" / PROGRAMS[target]
-        subprocess.run([sys.executable, program, str(int(time.time())), str(count), made], check=True)
+        subprocess.run([sys.executable, program, str(int(time.time())), str(count), str(most_bytes(target)), made],
+                       check=True)
         add(target, f"of {count:,} inputs made up", [made])
 
 
@@ -105,9 +116,7 @@ def save(target):
     LEARNED.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as least:
         seeds = SEEDS / SEED_OF.get(target, target)
-        command = [BUILD / f"fuzz_{target}", "-set_cover_merge=1", f"-max_len={most_bytes(target)}", "-timeout=60",
-                   "-rss_limit_mb=4096", least, *([seeds] if seeds.exists() else []), corpus]
-        subprocess.run([*map(str, command)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        merge(target, "-set_cover_merge=1", least, *([seeds] if seeds.exists() else []), corpus)
         known = {path.read_bytes() for path in seeds.glob("*")}
         paths = [path for path in sorted(pathlib.Path(least).iterdir()) if path.read_bytes() not in known]
         with tarfile.open(LEARNED / f"{target}.tar.xz", "w:xz", preset=9) as archive:
@@ -139,11 +148,9 @@ def run(target, seconds, quiet_cpu_s, left_cpu_s):
     four fifths of the time of targets that reach much."""
     corpus = seed(target)
     reached = set(places(target).read_text().splitlines()) if places(target).exists() else set()
-    command = [BUILD / f"fuzz_{target}", f"-max_total_time={seconds}", f"-max_len={most_bytes(target)}", "-timeout=60",
-               "-report_slow_units=60", "-entropic=0", "-rss_limit_mb=4096", "-print_final_stats=1", "-print_pcs=1",
-               f"-artifact_prefix={KEPT / f'{target}-findings'}/",
-               f"-dict={words(target)}", corpus]
-    process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL,
+    command = fuzzer(target, f"-max_total_time={seconds}", "-report_slow_units=60", "-entropic=0",
+                     "-print_final_stats=1", "-print_pcs=1", f"-dict={words(target)}", corpus)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, errors="replace", env=ENVIRONMENT)
     edges = None
     newest = now = new_edges = 0
