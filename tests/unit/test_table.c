@@ -323,6 +323,27 @@ static void test_sort_keys(void **state)
     unmake(&m);
 }
 
+/* The order of "input_shapes" that torch has, also where they are no integers: sorting ends. */
+static void test_shapes_are_in_order(void **state)
+{
+    (void)state;
+    static const char *const by_size[] = {"[[9, 10], [1]]", "[[9, 2]]",      "[[9], [3]]", "[[9]]",
+                                          "[[-Infinity]]",  "[[-Infinity]]", "[[-2]]"};
+    hb_group_options grouping = {.by_shape = true};
+    made m;
+    make(&m,
+         TRACE(
+             OP("a", 10, 9, "\"Input Dims\":[[-Infinity]]"), OP("b", 20, 9, "\"Input Dims\":[[9]]"),
+             OP("c", 30, 9, "\"Input Dims\":[[-Infinity]]"),
+             OP("d", 40, 9, "\"Input Dims\":[[-2]]"), OP("e", 50, 9, "\"Input Dims\":[[9,10],[1]]"),
+             OP("f", 60, 9, "\"Input Dims\":[[9],[3]]"), OP("g", 70, 9, "\"Input Dims\":[[9,2]]")),
+         &grouping);
+    assert_int_equal(hb_averages_sort(&m.averages, &m.arena, &m.trace, "input_shapes"), HB_OK);
+    for (size_t i = 0; i < sizeof by_size / sizeof *by_size; i++)
+        assert_string_equal(hb_trace_text(&m.trace, m.averages.items[i].shapes).s, by_size[i]);
+    unmake(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_self_time_is_what_children_leave),
         cmocka_unit_test(test_hostile_numbers_are_survived),
         cmocka_unit_test(test_sort_keys),
+        cmocka_unit_test(test_shapes_are_in_order),
     };
     hb_buf_init(&buf, SIZE_MAX / 2);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,13 +181,19 @@ static double number_of(const sort_context *s, const hb_average *a)
     }
 }
 
+/* Of a trace that is not torch's, a sign may stand before something else. */
+static bool begins_integer(const char *s)
+{
+    s += *s == '-';
+    return *s >= '0' && *s <= '9';
+}
+
 /* Lists of lists of integers as Python compares them: the first difference decides, and a list
  * that ends is less than one that goes on. */
 static int compare_shapes(const char *a, const char *b)
 {
     while (*a && *b) {
-        bool digits = (*a >= '0' && *a <= '9') || *a == '-';
-        if (digits && ((*b >= '0' && *b <= '9') || *b == '-')) {
+        if (begins_integer(a) && begins_integer(b)) {
             char *a_end, *b_end;
             long long x = strtoll(a, &a_end, 10), y = strtoll(b, &b_end, 10);
             if (x != y) return x < y ? -1 : 1;
@@ -196,8 +202,10 @@ static int compare_shapes(const char *a, const char *b)
         } else if (*a == *b) {
             a++;
             b++;
-        } else {
+        } else if (*a == ']' || *b == ']') {
             return *a == ']' ? -1 : 1;
+        } else {
+            return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
         }
     }
     return (*a != 0) - (*b != 0);
