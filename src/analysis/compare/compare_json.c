@@ -5,21 +5,6 @@
 
 #include <math.h>
 
-static void put_number(hb_emitter *out, const char *key, double value)
-{
-    hb_emit_key(out, key);
-    if (value - value != 0)
-        hb_emit_null(out);
-    else
-        hb_emit_num(out, (hb_num){value, value != floor(value) || fabs(value) > 9e15});
-}
-
-static void put_bool(hb_emitter *out, const char *key, bool value)
-{
-    hb_emit_key(out, key);
-    hb_emit_raw(out, value ? HB_STR("true") : HB_STR("false"));
-}
-
 static void put_lines(hb_emitter *out, const char *key, const hb_lines *lines)
 {
     hb_emit_open_key(out, key, '[');
@@ -33,12 +18,12 @@ static void put_run(hb_emitter *out, const hb_compare_run *run)
     hb_emit_open(out, '{');
     hb_emit_pair(out, "name", run->name);
     hb_emit_pair(out, "path", run->path);
-    put_number(out, "files", (double)run->num_read);
-    put_number(out, "workers", run->num_workers);
-    put_number(out, "steps", run->num_steps);
-    put_bool(out, "has_steps", run->has_steps);
-    put_bool(out, "simulated", run->simulated);
-    put_number(out, "recorded_at", run->recorded_at > 0 ? run->recorded_at : NAN);
+    hb_emit_member(out, "files", (double)run->num_read);
+    hb_emit_member(out, "workers", run->num_workers);
+    hb_emit_member(out, "steps", run->num_steps);
+    hb_emit_bool(out, "has_steps", run->has_steps);
+    hb_emit_bool(out, "simulated", run->simulated);
+    hb_emit_member(out, "recorded_at", run->recorded_at > 0 ? run->recorded_at : NAN);
     hb_emit_close(out, '}');
 }
 
@@ -65,16 +50,16 @@ static void put_value(hb_emitter *out, const char *key, const hb_compared_value 
         return;
     }
     hb_emit_open(out, '{');
-    put_number(out, "per_step", v->per_step);
-    put_number(out, "calls", v->calls);
-    put_number(out, "share", v->share);
-    put_number(out, "n", (double)v->steps.count);
-    put_number(out, "median", v->steps.median);
-    put_number(out, "p95", v->steps.p95);
-    put_number(out, "mean", v->steps.mean);
-    put_number(out, "std", v->steps.std);
-    put_number(out, "min", v->steps.min);
-    put_number(out, "max", v->steps.max);
+    hb_emit_member(out, "per_step", v->per_step);
+    hb_emit_member(out, "calls", v->calls);
+    hb_emit_member(out, "share", v->share);
+    hb_emit_member(out, "n", (double)v->steps.count);
+    hb_emit_member(out, "median", v->steps.median);
+    hb_emit_member(out, "p95", v->steps.p95);
+    hb_emit_member(out, "mean", v->steps.mean);
+    hb_emit_member(out, "std", v->steps.std);
+    hb_emit_member(out, "min", v->steps.min);
+    hb_emit_member(out, "max", v->steps.max);
     hb_emit_close(out, '}');
 }
 
@@ -90,12 +75,12 @@ static void put_row(hb_emitter *out, const hb_shown *shown)
     hb_emit_pair(out, "unit", hb_unit_key(d->unit));
     put_value(out, "before", &d->before);
     put_value(out, "after", &d->after);
-    put_number(out, "change", d->change);
+    hb_emit_member(out, "change", d->change);
     bool known = d->before.per_step != 0;
-    put_number(out, "change_percent", known ? 100 * d->change / fabs(d->before.per_step) : NAN);
-    put_number(out, "low", d->low);
-    put_number(out, "high", d->high);
-    put_number(out, "p", d->p);
+    hb_emit_member(out, "change_percent", known ? 100 * d->change / fabs(d->before.per_step) : NAN);
+    hb_emit_member(out, "low", d->low);
+    hb_emit_member(out, "high", d->high);
+    hb_emit_member(out, "p", d->p);
     hb_emit_pair(out, "verdict", hb_verdict_key(d->verdict));
     hb_emit_close(out, '}');
 }
@@ -117,7 +102,7 @@ static void put_pair(hb_emitter *out, const char *key, const double values[2])
 {
     hb_emit_open_key(out, key, '[');
     for (int side = 0; side < 2; side++)
-        hb_emit_float(out, values[side]);
+        hb_emit_finite(out, values[side]);
     hb_emit_close(out, ']');
 }
 
@@ -132,7 +117,7 @@ static void put_tree(hb_emitter *out, hb_comparison *c)
         const hb_tree_difference *n = &nodes[i];
         hb_emit_open(out, '{');
         hb_emit_pair(out, "name", n->name);
-        put_number(out, "depth", n->depth);
+        hb_emit_member(out, "depth", n->depth);
         put_pair(out, "calls", n->calls);
         put_pair(out, "host", n->host_us);
         put_pair(out, "self_host", n->self_host_us);
@@ -149,9 +134,9 @@ static void put_findings(hb_emitter *out, const hb_compare_report *report)
     for (size_t i = 0; i < report->num_findings; i++) {
         const hb_compare_finding *f = &report->findings[i];
         hb_emit_open(out, '{');
-        put_bool(out, "exceeded", f->met);
-        put_number(out, "before", f->before);
-        put_number(out, "after", f->after);
+        hb_emit_bool(out, "exceeded", f->met);
+        hb_emit_member(out, "before", f->before);
+        hb_emit_member(out, "after", f->after);
         hb_emit_pair(out, "verdict", hb_verdict_key(f->verdict));
         hb_emit_pair(out, "reason", f->reason);
         hb_emit_close(out, '}');
@@ -162,7 +147,7 @@ static void put_findings(hb_emitter *out, const hb_compare_report *report)
 static void put_runs(hb_emitter *out, hb_comparison *c)
 {
     hb_emit_pair(out, "baseline", c->runs[c->baseline].name);
-    put_number(out, "confidence", 1 - c->test.alpha);
+    hb_emit_member(out, "confidence", 1 - c->test.alpha);
     hb_emit_open_key(out, "runs", '[');
     for (size_t i = 0; i < c->num_runs; i++)
         put_run(out, &c->runs[i]);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "doc/json_writer.h"
 
+#include <math.h>
+
 static void separate(hb_emitter *out)
 {
     if (out->comma) hb_buf_append(out->buf, ", ", 2);
@@ -60,6 +62,28 @@ void hb_emit_raw(hb_emitter *out, hb_str json)
 {
     separate(out);
     hb_buf_append(out->buf, json.s, json.len);
+}
+
+void hb_emit_finite(hb_emitter *out, double value)
+{
+    if (!isfinite(value))
+        hb_emit_null(out);
+    else if (value == floor(value) && fabs(value) < 9e15)
+        hb_emit_int(out, value);
+    else
+        hb_emit_float(out, value);
+}
+
+void hb_emit_member(hb_emitter *out, const char *key, double value)
+{
+    hb_emit_key(out, key);
+    hb_emit_finite(out, value);
+}
+
+void hb_emit_bool(hb_emitter *out, const char *key, bool value)
+{
+    hb_emit_key(out, key);
+    hb_emit_raw(out, value ? HB_STR("true") : HB_STR("false"));
 }
 
 void hb_emit_column(hb_emitter *out, const char *type, const char *name, const char *tooltip)

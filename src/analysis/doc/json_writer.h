@@ -47,6 +47,13 @@ static inline void hb_emit_pair(hb_emitter *out, const char *key, const char *te
     hb_emit_text(out, text);
 }
 
+/** For readers that are no Python: null where it is no finite number, an integer where it is one.
+ */
+void hb_emit_finite(hb_emitter *out, double value);
+/** The member `key`, as hb_emit_finite() has its value. */
+void hb_emit_member(hb_emitter *out, const char *key, double value);
+void hb_emit_bool(hb_emitter *out, const char *key, bool value);
+
 /** {"type": type, "name": name}, with "tooltip" unless NULL. */
 void hb_emit_column(hb_emitter *out, const char *type, const char *name, const char *tooltip);
 

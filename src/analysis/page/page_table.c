@@ -6,28 +6,6 @@
 static const char *const kind_words[] = {"text",    "count",  "time", "bytes",
                                          "percent", "number", "spark"};
 
-void hb_emit_finite(hb_emitter *out, double value)
-{
-    if (!isfinite(value))
-        hb_emit_null(out);
-    else if (value == floor(value) && fabs(value) < 1e15)
-        hb_emit_int(out, value);
-    else
-        hb_emit_float(out, value);
-}
-
-void hb_emit_member(hb_emitter *out, const char *key, double value)
-{
-    hb_emit_key(out, key);
-    hb_emit_finite(out, value);
-}
-
-void hb_emit_bool(hb_emitter *out, const char *key, bool value)
-{
-    hb_emit_key(out, key);
-    hb_emit_raw(out, value ? HB_STR("true") : HB_STR("false"));
-}
-
 void hb_table_begin(hb_emitter *out, const char *key, const hb_page_table *table)
 {
     hb_emit_open_key(out, key, '{');

@@ -29,21 +29,13 @@ typedef struct hb_page_table {
     size_t num_columns;
 } hb_page_table;
 
-#define HB_PAGE_TABLE(title, columns)         \
-    {                                         \
-        title, columns, HB_ARRAY_LEN(columns) \
-    }
+#define HB_PAGE_TABLE(title, columns) {title, columns, HB_ARRAY_LEN(columns)}
 
 /** `key` is the member's name. Rows follow, each a `const char *` (texts, sparks) or a `double` a
  * column. */
 void hb_table_begin(hb_emitter *out, const char *key, const hb_page_table *table);
 void hb_table_row(hb_emitter *out, const hb_page_table *table, ...);
 void hb_table_end(hb_emitter *out);
-
-/** null where it is no finite number. */
-void hb_emit_finite(hb_emitter *out, double value);
-void hb_emit_member(hb_emitter *out, const char *key, double value);
-void hb_emit_bool(hb_emitter *out, const char *key, bool value);
 
 /** NaN where there is no whole. */
 double hb_percent_of(double part, double whole);

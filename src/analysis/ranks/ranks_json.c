@@ -7,18 +7,9 @@
 #include "doc/json_writer.h"
 #include "ranks/study.h"
 
-static void put_float(hb_emitter *out, const char *key, double value)
-{
-    hb_emit_key(out, key);
-    if (isfinite(value))
-        hb_emit_num(out, (hb_num){value, value != floor(value) || fabs(value) > 9e15});
-    else
-        hb_emit_null(out);
-}
-
 static void put_us(hb_emitter *out, const char *key, double ns)
 {
-    put_float(out, key, ns / 1e3);
+    hb_emit_member(out, key, ns / 1e3);
 }
 
 static void put_str(hb_emitter *out, const char *key, hb_str text)
@@ -27,28 +18,22 @@ static void put_str(hb_emitter *out, const char *key, hb_str text)
     hb_emit_str(out, text);
 }
 
-static void put_bool(hb_emitter *out, const char *key, bool value)
-{
-    hb_emit_key(out, key);
-    hb_emit_raw(out, value ? HB_STR("true") : HB_STR("false"));
-}
-
 static void put_head(hb_emitter *out, const hb_rank_study *s)
 {
-    put_float(out, "ranks_found", s->num_ranks);
-    put_float(out, "world_size", (double)s->world);
-    put_float(out, "nodes_found", s->num_nodes);
-    put_float(out, "traces", s->cycles.count);
-    put_float(out, "steps_found", s->steps);
+    hb_emit_member(out, "ranks_found", s->num_ranks);
+    hb_emit_member(out, "world_size", (double)s->world);
+    hb_emit_member(out, "nodes_found", s->num_nodes);
+    hb_emit_member(out, "traces", s->cycles.count);
+    hb_emit_member(out, "steps_found", s->steps);
     hb_emit_pair(out, "steps_by",
                  s->has_steps    ? "marks"
                  : s->made_steps ? "collectives"
                                  : "nothing");
-    put_float(out, "collectives_found", (double)s->meetings);
-    put_float(out, "communicators", (double)s->communicators);
-    put_float(out, "messages", (double)s->messages);
-    put_float(out, "unmatched_messages", (double)s->unmatched);
-    put_float(out, "partial_collectives", (double)s->partial);
+    hb_emit_member(out, "collectives_found", (double)s->meetings);
+    hb_emit_member(out, "communicators", (double)s->communicators);
+    hb_emit_member(out, "messages", (double)s->messages);
+    hb_emit_member(out, "unmatched_messages", (double)s->unmatched);
+    hb_emit_member(out, "partial_collectives", (double)s->partial);
     hb_emit_open_key(out, "missing", '[');
     for (uint32_t i = 0; i < s->missing.count; i++)
         hb_emit_int(out, (double)s->missing.items[i]);
@@ -66,14 +51,14 @@ static void put_mismatches(hb_emitter *out, const hb_rank_study *s)
         const hb_mismatch *x = &s->mismatches.items[i];
         hb_emit_open(out, '{');
         put_str(out, "communicator", hb_communicator_name(x->group, x->description));
-        put_float(out, "number", (double)x->sequence);
+        hb_emit_member(out, "number", (double)x->sequence);
         put_str(out, "collective", x->operation);
-        put_float(out, "rank", (double)s->ranks[x->rank].rank);
-        put_float(out, "ranks", x->ranks);
+        hb_emit_member(out, "rank", (double)s->ranks[x->rank].rank);
+        hb_emit_member(out, "ranks", x->ranks);
         put_str(out, "other_collective", x->other);
-        put_float(out, "other_rank", (double)s->ranks[x->other_rank].rank);
-        put_float(out, "other_ranks", x->other_ranks);
-        put_float(out, "numbers", (double)x->numbers);
+        hb_emit_member(out, "other_rank", (double)s->ranks[x->other_rank].rank);
+        hb_emit_member(out, "other_ranks", x->other_ranks);
+        hb_emit_member(out, "numbers", (double)x->numbers);
         hb_emit_close(out, '}');
     }
     hb_emit_close(out, ']');
@@ -82,12 +67,12 @@ static void put_mismatches(hb_emitter *out, const hb_rank_study *s)
 static void put_clocks(hb_emitter *out, const hb_rank_study *s)
 {
     hb_emit_open_key(out, "clocks", '{');
-    put_bool(out, "told", s->clocks_told);
-    put_bool(out, "corrected", s->clocks_corrected);
+    hb_emit_bool(out, "told", s->clocks_told);
+    hb_emit_bool(out, "corrected", s->clocks_corrected);
     put_us(out, "bound_us", s->clocks_told || s->clock_bound ? (double)s->clock_bound : NAN);
-    put_float(out, "contradicted_by", (double)s->violations);
+    hb_emit_member(out, "contradicted_by", (double)s->violations);
     put_us(out, "worst_us", (double)s->worst_violation);
-    put_bool(out, "by_durations", s->by_durations);
+    hb_emit_bool(out, "by_durations", s->by_durations);
     hb_emit_close(out, '}');
 }
 
@@ -95,21 +80,21 @@ static void put_efficiency(hb_emitter *out, const hb_rank_study *s)
 {
     const hb_efficiency *e = &s->efficiency;
     hb_emit_open_key(out, "efficiency", '{');
-    put_float(out, "parallel", e->parallel);
-    put_float(out, "load_balance", e->balance);
-    put_float(out, hb_role_metric(HB_ROLE_COMMUNICATION), e->communication);
-    put_float(out, "serialization", e->serialization);
-    put_float(out, "transfer", e->transfer);
+    hb_emit_member(out, "parallel", e->parallel);
+    hb_emit_member(out, "load_balance", e->balance);
+    hb_emit_member(out, hb_role_metric(HB_ROLE_COMMUNICATION), e->communication);
+    hb_emit_member(out, "serialization", e->serialization);
+    hb_emit_member(out, "transfer", e->transfer);
     hb_emit_close(out, '}');
     hb_emit_open_key(out, "steps", '[');
     for (uint32_t i = 0; s->has_steps && i < s->blocks.count; i++) {
         const hb_study_block *b = &s->blocks.items[i];
         double mean = b->ranks ? b->useful / b->ranks : NAN;
         hb_emit_open(out, '{');
-        put_float(out, "step", (double)b->number);
+        hb_emit_member(out, "step", (double)b->number);
         put_us(out, "time_us", b->longest);
-        put_float(out, "parallel", b->longest > 0 ? mean / b->longest : NAN);
-        put_float(out, "load_balance", b->most_useful > 0 ? mean / b->most_useful : NAN);
+        hb_emit_member(out, "parallel", b->longest > 0 ? mean / b->longest : NAN);
+        hb_emit_member(out, "load_balance", b->most_useful > 0 ? mean / b->most_useful : NAN);
         hb_emit_close(out, '}');
     }
     hb_emit_close(out, ']');
@@ -119,7 +104,7 @@ static void put_efficiency(hb_emitter *out, const hb_rank_study *s)
         return;
     }
     hb_emit_open(out, '{');
-    put_float(out, "step", (double)s->change.number);
+    hb_emit_member(out, "step", (double)s->change.number);
     put_us(out, "before_us", s->change.before);
     put_us(out, "after_us", s->change.after);
     hb_emit_close(out, '}');
@@ -132,21 +117,21 @@ static void put_late(hb_emitter *out, const hb_rank_study *s)
         hb_emit_text(out, s->inconclusive);
     else
         hb_emit_null(out);
-    put_float(out, "late_found", s->num_late);
+    hb_emit_member(out, "late_found", s->num_late);
     hb_emit_open_key(out, "late", '[');
     for (uint32_t i = 0; i < s->late.count; i++) {
         const hb_late_rank *l = &s->late.items[i];
         hb_emit_open(out, '{');
-        put_float(out, "rank", (double)l->rank);
+        hb_emit_member(out, "rank", (double)l->rank);
         hb_emit_pair(out, "node", l->host);
-        put_float(out, "times_last", (double)l->times_last);
-        put_float(out, "collectives", (double)l->collectives);
-        put_float(out, "caused_us", l->caused_us);
-        put_float(out, "share", l->share);
-        put_float(out, "gain_us", l->gain_us);
+        hb_emit_member(out, "times_last", (double)l->times_last);
+        hb_emit_member(out, "collectives", (double)l->collectives);
+        hb_emit_member(out, "caused_us", l->caused_us);
+        hb_emit_member(out, "share", l->share);
+        hb_emit_member(out, "gain_us", l->gain_us);
         hb_emit_pair(out, "because", hb_late_because_word(l->because));
         if (l->operator_name) hb_emit_pair(out, "operator_name", l->operator_name);
-        if (l->operator_name) put_float(out, "operator_us", l->operator_us);
+        if (l->operator_name) hb_emit_member(out, "operator_us", l->operator_us);
         hb_emit_close(out, '}');
     }
     hb_emit_close(out, ']');
@@ -161,8 +146,8 @@ static void put_waits(hb_emitter *out, const hb_rank_study *s)
         hb_emit_pair(out, "kind", hb_wait_kind_words(w->kind));
         put_str(out, "call", w->operation);
         put_str(out, "communicator", w->group);
-        put_float(out, "bytes_up_to", w->bytes < 0 ? NAN : (double)w->bytes);
-        put_float(out, "waits", (double)w->waits);
+        hb_emit_member(out, "bytes_up_to", w->bytes < 0 ? NAN : (double)w->bytes);
+        hb_emit_member(out, "waits", (double)w->waits);
         put_us(out, "time_us", w->time);
         put_us(out, "longest_us", w->longest);
         hb_emit_close(out, '}');
@@ -172,9 +157,9 @@ static void put_waits(hb_emitter *out, const hb_rank_study *s)
     for (uint32_t i = 0; i < s->pairs.count && i < 100; i++) {
         const hb_pair_wait *p = &s->pairs.items[i];
         hb_emit_open(out, '{');
-        put_float(out, "from", (double)p->from);
-        put_float(out, "to", (double)p->to);
-        put_float(out, "waits", (double)p->waits);
+        hb_emit_member(out, "from", (double)p->from);
+        hb_emit_member(out, "to", (double)p->to);
+        hb_emit_member(out, "waits", (double)p->waits);
         put_us(out, "time_us", p->time);
         hb_emit_close(out, '}');
     }
@@ -189,12 +174,12 @@ static void put_classes(hb_emitter *out, const hb_rank_study *s)
         hb_emit_open(out, '{');
         put_str(out, "collective", c->operation);
         put_str(out, "communicator", c->group);
-        put_float(out, "ranks", c->size);
-        put_float(out, "bytes_up_to", c->bytes < 0 ? NAN : (double)c->bytes);
-        put_float(out, "calls", (double)c->calls);
-        put_float(out, "median_us", c->median_transfer);
-        put_float(out, "skew_us", c->median_skew);
-        put_float(out, "bus_GB_per_s", c->bandwidth > 0 ? c->bandwidth : NAN);
+        hb_emit_member(out, "ranks", c->size);
+        hb_emit_member(out, "bytes_up_to", c->bytes < 0 ? NAN : (double)c->bytes);
+        hb_emit_member(out, "calls", (double)c->calls);
+        hb_emit_member(out, "median_us", c->median_transfer);
+        hb_emit_member(out, "skew_us", c->median_skew);
+        hb_emit_member(out, "bus_GB_per_s", c->bandwidth > 0 ? c->bandwidth : NAN);
         hb_emit_close(out, '}');
     }
     hb_emit_close(out, ']');
@@ -207,11 +192,11 @@ static void put_places(hb_emitter *out, const hb_rank_study *s)
         const hb_study_node *p = &s->places[i];
         hb_emit_open(out, '{');
         put_str(out, "name", p->name);
-        put_float(out, "ranks", p->ranks);
+        hb_emit_member(out, "ranks", p->ranks);
         put_us(out, "late_us", p->late);
         put_us(out, "waited_us", p->waited);
         put_us(out, "useful_us", p->useful);
-        put_float(out, "deviations", p->outlier);
+        hb_emit_member(out, "deviations", p->outlier);
         hb_emit_close(out, '}');
     }
     hb_emit_close(out, ']');
@@ -220,7 +205,7 @@ static void put_places(hb_emitter *out, const hb_rank_study *s)
         const hb_study_node *n = &s->nodes[i];
         hb_emit_open(out, '{');
         put_str(out, "name", n->name);
-        put_float(out, "ranks", n->ranks);
+        hb_emit_member(out, "ranks", n->ranks);
         put_us(out, "clock_at_least_us", n->offset_known ? (double)n->offset_low : NAN);
         put_us(out, "clock_at_most_us", n->offset_known ? (double)n->offset_high : NAN);
         hb_emit_close(out, '}');
@@ -234,10 +219,10 @@ static void put_ranks(hb_emitter *out, const hb_rank_study *s)
     for (uint32_t i = 0; i < s->num_ranks; i++) {
         const hb_study_rank *r = &s->ranks[i];
         hb_emit_open(out, '{');
-        put_float(out, "rank", (double)r->rank);
+        hb_emit_member(out, "rank", (double)r->rank);
         put_str(out, "node", r->host);
-        put_float(out, "collectives", (double)r->part.entered);
-        put_float(out, "times_last", (double)r->part.last);
+        hb_emit_member(out, "collectives", (double)r->part.entered);
+        hb_emit_member(out, "times_last", (double)r->part.last);
         put_us(out, "late_us", r->part.entered ? r->part.late / (double)r->part.entered : 0);
         put_us(out, "caused_us", r->part.caused);
         put_us(out, "waited_us", r->part.waited);
@@ -259,15 +244,15 @@ static void put_stands(hb_emitter *out, hb_rank_study *s)
         hb_emit_open(out, '{');
         put_str(out, "communicator", hb_communicator_name(x->group, x->description));
         put_str(out, "call", x->operation);
-        put_float(out, "number", (double)x->sequence);
-        put_float(out, "inside", x->inside);
+        hb_emit_member(out, "number", (double)x->sequence);
+        hb_emit_member(out, "inside", x->inside);
         hb_emit_open_key(out, "behind", '[');
         for (uint32_t k = 0; k < x->behind.count; k++) {
             const hb_study_rank *r = &s->ranks[x->behind.items[k]];
             const hb_rank_digest *d = &s->cycles.items[r->first_cycle + r->num_cycles - 1].digest;
             hb_emit_open(out, '{');
-            put_float(out, "rank", (double)r->rank);
-            put_float(out, "reached", (double)x->reached.items[k]);
+            hb_emit_member(out, "rank", (double)r->rank);
+            hb_emit_member(out, "reached", (double)x->reached.items[k]);
             if (d->num_inside) put_str(out, "in", d->inside[d->num_inside - 1].name);
             hb_emit_close(out, '}');
         }
@@ -275,7 +260,7 @@ static void put_stands(hb_emitter *out, hb_rank_study *s)
         hb_emit_open_key(out, "otherwise", '[');
         for (uint32_t k = 0; k < x->otherwise.count; k++) {
             hb_emit_open(out, '{');
-            put_float(out, "rank", (double)s->ranks[x->otherwise.items[k]].rank);
+            hb_emit_member(out, "rank", (double)s->ranks[x->otherwise.items[k]].rank);
             put_str(out, "in", x->other.items[k]);
             hb_emit_close(out, '}');
         }
