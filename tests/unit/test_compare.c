@@ -319,6 +319,38 @@ static void test_devices_are_named(void **state)
     }
 }
 
+static void test_many_devices_are_all_named(void **state)
+{
+    enum { DEVICES = 1500 };
+    (void)state;
+    const hb_run_contrast *list;
+    size_t count, k = 0;
+    char *members = malloc(DEVICES * 150), *p = members, *traces[2];
+    assert_non_null(members);
+    for (int last = 0; last < 2; last++) { /* which alone differs */
+        char name[20];
+        p = stpcpy(members, "\"deviceProperties\": [");
+        for (int i = 0; i < DEVICES; i++)
+            p += sprintf(p, "%s{\"name\": \"%0100d\"}", i ? ", " : "",
+                         i + (i == DEVICES - 1) * last);
+        strcpy(p, "], ");
+        sprintf(name, "m%d.json", last);
+        traces[last] = strdup(write_trace(name, 6, plain, members));
+    }
+    hb_comparison *c = compare(traces[0], traces[1], false);
+    assert_int_equal(hb_comparison_contrasts(c, 1, &list, &count), HB_OK);
+    while (k < count && strcmp(list[k].what, "devices") != 0)
+        k++;
+    assert_true(k < count);
+    assert_true(strncmp(list[k].before, "... ", 4) == 0 && strstr(list[k].before, "001499"));
+    assert_true(strncmp(list[k].after, "... ", 4) == 0 && strstr(list[k].after, "001500"));
+    assert_true(strlen(list[k].after) < 450);
+    hb_comparison_free(c);
+    for (int i = 0; i < 2; i++)
+        free(traces[i]);
+    free(members);
+}
+
 /* ---- the call tree ---- */
 
 static const hb_tree_difference *find_node(const hb_tree_difference *nodes, size_t count,
@@ -498,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_wrong_limits),
         cmocka_unit_test(test_contrasts),
         cmocka_unit_test(test_devices_are_named),
+        cmocka_unit_test(test_many_devices_are_all_named),
         cmocka_unit_test(test_tree_with_a_new_call),
         cmocka_unit_test(test_nothing_there),
         cmocka_unit_test(test_broken_files),

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/utf8.h"
+
 /* A longer member of a trace is no setting but data. */
-enum { MAX_FACT = 300, MAX_JOINED = 400 };
+enum { MAX_FACT = 300, MAX_SHOWN = 400 };
 
 /* Not a setting, or told in words of our own. */
 static const char *const unspoken[] = {
@@ -120,7 +122,7 @@ static void take_devices(hb_comparison *c, hb_compare_run *run, const hb_trace *
 {
     device_list list = {.same = 0};
     hb_str json = hb_trace_member(t, "deviceProperties");
-    hb_buf_init(&list.text, 1 << 16);
+    hb_buf_init(&list.text, SIZE_MAX / 2);
     if (hb_json_value(json).type == HB_JSON_ARRAY) hb_json_each(json, take_device, &list);
     end_devices(&list);
     bool none = !list.text.size;
@@ -208,15 +210,39 @@ static const char *number_text(hb_comparison *c, size_t number)
 /* What a run's files say of a key; several things, as of hosts, are listed. */
 static const char *fact_of(hb_comparison *c, const hb_compare_run *run, hb_string_id key)
 {
-    char text[MAX_JOINED] = "";
-    size_t n = 0;
-    for (uint32_t i = 0; i < run->facts.count && n + 8 < sizeof text; i++) {
-        if (run->facts.items[i].key != key) continue;
-        int added = snprintf(text + n, sizeof text - n, "%s%s", n ? " | " : "",
-                             hb_comparison_string(c, run->facts.items[i].text));
-        n = HB_MIN(n + (size_t)added, sizeof text - 1);
-    }
-    return keep(c, text);
+    hb_buf text;
+    hb_buf_init(&text, SIZE_MAX / 2);
+    for (uint32_t i = 0; i < run->facts.count; i++)
+        if (run->facts.items[i].key == key)
+            hb_buf_printf(&text, "%s%s", text.size ? " | " : "",
+                          hb_comparison_string(c, run->facts.items[i].text));
+    const char *kept = keep(c, hb_buf_text(&text));
+    hb_buf_free(&text);
+    return kept;
+}
+
+/* Where to begin, so that what two long texts differ in is shown. */
+static size_t first_shown(const char *a, const char *b)
+{
+    enum { LED_BY = 40 };
+    size_t same = 0;
+    while (a[same] && a[same] == b[same])
+        same++;
+    return same < MAX_SHOWN / 2 ? 0 : hb_utf8_cut(a, same, same - LED_BY);
+}
+
+static const char *shown(hb_comparison *c, const char *text, size_t from)
+{
+    size_t size = strlen(text + from), most = hb_utf8_cut(text + from, size, MAX_SHOWN);
+    if (from == 0 && most == size) return text;
+    hb_buf part;
+    hb_buf_init(&part, MAX_SHOWN + 16);
+    if (from) hb_buf_str(&part, "... ");
+    hb_buf_append(&part, text + from, most);
+    if (most < size) hb_buf_str(&part, " ...");
+    const char *kept = keep(c, hb_buf_text(&part));
+    hb_buf_free(&part);
+    return kept;
 }
 
 static void contrast_facts(hb_comparison *c, const hb_compare_run *before,
@@ -229,9 +255,11 @@ static void contrast_facts(hb_comparison *c, const hb_compare_run *before,
         for (uint32_t i = 0; i < facts->count; i++) {
             hb_string_id key = facts->items[i].key;
             hb_dict_add(&c->arena, &seen, key, &added);
-            if (added)
-                add_contrast(c, list, hb_comparison_string(c, key), fact_of(c, before, key),
-                             fact_of(c, after, key));
+            if (!added) continue;
+            const char *x = fact_of(c, before, key), *y = fact_of(c, after, key);
+            size_t from = first_shown(x, y);
+            add_contrast(c, list, hb_comparison_string(c, key), shown(c, x, from),
+                         shown(c, y, from));
         }
     }
 }
