@@ -113,6 +113,7 @@ static void members_are_read_as_files(void **state)
     const part parts[] = {{"run/plain.json", "{\"a\": 1}", false, false},
                           {"run/deflated.json", "{\"b\": [1, 1, 1, 1, 1, 1, 1, 1]}", true, false},
                           {"empty", "", true, false},
+                          {"/absolute/f.json", "{\"d\": 4}", true, false},
                           {"run/large.json", "{\"c\": 3}", true, true}};
     char *pack = in_dir("p.hbpack"), path[700];
     int next = dup(STDOUT_FILENO);

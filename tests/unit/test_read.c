@@ -210,6 +210,26 @@ static void test_last_of_equal_members_wins(void **state)
     unload(&l);
 }
 
+static void test_a_member_may_have_a_long_name(void **state)
+{
+    (void)state;
+    enum { SIZE = 3 << 20 };
+    char *text = malloc(SIZE + 100);
+    assert_non_null(text);
+    char *p = stpcpy(text, "{\"\\u0061");
+    memset(p, 'b', SIZE);
+    strcpy(p + SIZE, "\": 7, \"traceEvents\": [{\"name\": \"x\"}]}");
+    loaded l = load(text);
+    free(text);
+    assert_int_equal(l.result, HB_OK);
+    assert_string_equal(name_of(&l, 0), "x");
+    assert_int_equal(l.trace.num_members, 1);
+    hb_str name = hb_trace_text(&l.trace, l.trace.members[0].key);
+    assert_int_equal(name.len, SIZE + 1);
+    assert_memory_equal(name.s, "abb", 3);
+    unload(&l);
+}
+
 static void test_defects_are_lived_with_and_noted(void **state)
 {
     (void)state;
@@ -661,6 +681,7 @@ int main(void)
         cmocka_unit_test(test_numbers_are_one_key_where_they_are_equal),
         cmocka_unit_test(test_numbers_in_quotes),
         cmocka_unit_test(test_last_of_equal_members_wins),
+        cmocka_unit_test(test_a_member_may_have_a_long_name),
         cmocka_unit_test(test_defects_are_lived_with_and_noted),
         cmocka_unit_test(test_damage_costs_what_it_hit),
         cmocka_unit_test(test_search_is_bounded),

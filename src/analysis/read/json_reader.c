@@ -34,7 +34,7 @@ static const char *scan_member_name(hb_reader *r, hb_value *key)
 static bool keep_member(hb_reader *r, const hb_value *key, const hb_value *value)
 {
     hb_buf name;
-    hb_buf_init(&name, 1 << 20);
+    hb_buf_init(&name, SIZE_MAX / 2);
     hb_value_decode(key, &name);
     size_t quote = value->type == HB_JSON_STRING && value->s[-1] == '"';
     bool ok =

@@ -39,10 +39,14 @@ hb_result hb_packed_member(const hb_zip_index *index, const hb_zip_member *m, co
                                                             : hb_fail_file(errno, "open", pack);
 }
 
+/* `name` is what stands behind the pack's path. Its slashes are no part of the member's name, but
+ * of an absolute one all of them behind the first. */
 static hb_result find_member(const hb_zip_index *index, const char *pack, const char *name,
                              hb_packed_file *file)
 {
-    const hb_zip_member *m = hb_zip_find(index, name);
+    const hb_zip_member *m = *name ? hb_zip_find(index, name + 1) : NULL;
+    name += strspn(name, "/");
+    if (!m) m = hb_zip_find(index, name);
     return m ? hb_packed_member(index, m, pack, file)
              : hb_fail(HB_ERROR_NOT_FOUND, "%s: it has no '%s'", pack, name);
 }
@@ -50,11 +54,10 @@ static hb_result find_member(const hb_zip_index *index, const char *pack, const 
 static hb_result open_member(const char *path, size_t pack_size, hb_packed_file *file)
 {
     hb_zip_index index;
-    const char *name = path + pack_size + strspn(path + pack_size, "/");
     char *pack = strndup(path, pack_size);
     hb_result result = pack ? hb_zip_index_open(&index, pack) : hb_no_memory();
     if (result == HB_OK) {
-        result = find_member(&index, pack, name, file);
+        result = find_member(&index, pack, path + pack_size, file);
         hb_zip_index_close(&index);
     }
     free(pack);
