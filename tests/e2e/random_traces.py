@@ -309,6 +309,11 @@ def text_of(rng, document):
     return data
 
 
+def make(rng):
+    """The bytes of one trace."""
+    return text_of(rng, make_trace(rng))
+
+
 def make_logdir(rng, path):
     """One or two runs with one to three workers of one or two spans."""
     for run in range(rng.randint(1, 2)):

@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Random programs as the databases of the tools that record them: rocpd, RPD, rocprof and nsys.
 
-    python3 tests/fuzz/random_databases.py SEED COUNT MOST_BYTES DIRECTORY
-
 Changing bytes or cells seldom leads to what matters behind the reading: the same calls again and
 again, ranges in or across each other, kernels that wait, two of everything at one time. Here a
 program is made up of few names and few lengths, so that this happens all the time, and one in
-twenty tables is damaged. The same seed gives the same files."""
-import argparse
+twenty tables is damaged."""
 import contextlib
 import dataclasses
-import pathlib
-import random
 import sqlite3
-import sys
 
 LAST = 2**63 - 1  # of what SQLite keeps in an integer
 HIP = ["hipLaunchKernel", "hipExtModuleLaunchKernel", "hipModuleLaunchKernel", "hipMemcpyAsync", "hipMemcpy",
@@ -459,32 +453,9 @@ class Rocpd(Database):
         self.own_table("string", "id string", [(i, text) for text, i in self.texts.items()], True)
 
 
-def make(seed, count, most_bytes, directory):
-    """Writes so many databases, none longer than that, into a directory."""
-    r = random.Random(seed)
-    made = 0
-    while made < count:
-        program = Program(r)
-        if not program.events:
-            continue
-        content = r.choice([Rocpd, Rocpd, Rocpd, Rpd, Rpd, Nsys, Rocprof, Rocprof])(r, program).bytes()
-        if len(content) > most_bytes:
-            continue
-        (directory / f"random_{seed}_{made}").write_bytes(content)
-        made += 1
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("seed", type=int)
-    parser.add_argument("count", type=int)
-    parser.add_argument("most_bytes", type=int, help="of a database")
-    parser.add_argument("directory", type=pathlib.Path, help="there already")
-    given = parser.parse_args()
-    if not given.directory.is_dir():
-        parser.error(f"{given.directory} is no directory")
-    make(given.seed, given.count, given.most_bytes, given.directory)
-
-
-if __name__ == "__main__":
-    main()
+def make(r):
+    """The bytes of one database; none of a program that did nothing."""
+    program = Program(r)
+    if not program.events:
+        return b""
+    return r.choice([Rocpd, Rocpd, Rocpd, Rpd, Rpd, Nsys, Rocprof, Rocprof])(r, program).bytes()

@@ -18,8 +18,10 @@ one of them fell over, 2 when there is nothing to run."""
 import argparse
 import concurrent.futures
 import csv
+import hashlib
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -29,15 +31,20 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/fuzz"), str(ROOT / "tests/e2e")]
+
+import random_databases  # noqa: E402
+import random_traces  # noqa: E402
+
 BUILD = ROOT / "build-fuzz/tests/fuzz"
 SEEDS = ROOT / "tests/fuzz/corpus"
 LEARNED = ROOT / "tests/fuzz/learned"
 KEPT = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "hipboard/fuzz"
 # Whose inputs they begin with, as tests/fuzz/meson.build has it.
 SEED_OF = {"compare": "read", "convert": "read"}
-# Who makes up inputs: SEED COUNT MOST_BYTES DIRECTORY.
-PROGRAMS = {"import_database": "random_databases.py"}
 READERS = ["compare", "convert", "read"]  # of one language: what one learned is new to the others
+# Who makes up the bytes of an input, of a random.Random.
+MADE_UP = {"import_database": random_databases.make, **dict.fromkeys(READERS, random_traces.make)}
 # of a run, one line each in history.tsv; "quiet_s" is CPU time since the last new edge
 FIELDS = ["at", "target", "executions", "edges", "cpu_s", "quiet_s", "findings", "new_edges"]
 # No input knows of another: what is freed need not stay longer than one takes.
@@ -90,10 +97,12 @@ def add(target, whose, directories):
 
 
 def add_random(target, count):
+    r, most = random.Random(), most_bytes(target)
     with tempfile.TemporaryDirectory() as made:
-        program = ROOT / "tests/fuzz" / PROGRAMS[target]
-        subprocess.run([sys.executable, program, str(int(time.time())), str(count), str(most_bytes(target)), made],
-                       check=True)
+        while count > len(os.listdir(made)):
+            content = MADE_UP[target](r)
+            if 0 < len(content) <= most:
+                (pathlib.Path(made) / hashlib.sha1(content).hexdigest()).write_bytes(content)
         add(target, f"of {count:,} inputs made up", [made])
 
 
@@ -271,7 +280,7 @@ def main():
     for target in chosen:
         if given.share and target in READERS:
             add(target, "inputs of the others", [seed(other) for other in READERS if other != target])
-        if given.random and target in PROGRAMS:
+        if given.random and target in MADE_UP:
             add_random(target, given.random)
     failed = bool(chosen) and run_all(chosen, left, given.minutes, given.quiet * 60)
     if given.save:

@@ -11,8 +11,9 @@
 #
 # Inputs that reach something new are kept in ~/.cache/hipboard/fuzz/TARGET, so that runs add up:
 # history.tsv beside them has a line for each. What a target fell over lies in TARGET-findings there.
-# --share gives the targets that read traces each other's inputs, --random N import_database so many
-# that tests/fuzz/random_databases.py makes up; what reaches something new is kept.
+# --share gives the targets that read traces each other's inputs, --random N them and import_database
+# so many that programs make up (tests/e2e/random_traces.py, tests/fuzz/random_databases.py); what
+# reaches something new is kept.
 # --save puts the fewest inputs that reach all of it, and the history, into tests/fuzz/learned, where
 # the next machine begins.
 set -euo pipefail
