@@ -3,8 +3,10 @@
  * Any bytes as a trace that is converted. What a conversion writes can be read by a strict reader,
  * and needs no other conversion.
  */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,6 +17,16 @@
 #include "json_mutator.h"
 #include "one_way.h"
 #include "read/json_reader.h"
+
+/* Any machine is one of a single processor: a trace is read by one thread, so that an input reaches
+ * the same wherever it is tried. `read` asks what several threads read. */
+int sched_getaffinity(pid_t process, size_t size, cpu_set_t *cpus)
+{
+    (void)process;
+    memset(cpus, 0, size);
+    CPU_SET(0, cpus);
+    return 0;
+}
 
 static void read_strictly(const char *path)
 {
