@@ -447,6 +447,29 @@ static void test_counters_are_told_apart_by_all_of_their_names(void **state)
                  "counter 181344: 1000=7\ncounter 272098: 2000=8\n");
 }
 
+static void test_long_names_of_counters_are_whole(void **state)
+{
+    enum { SIZE = 9000 };
+    static char name[SIZE + 1], text[2 * SIZE + 500];
+    hb_curves curves;
+    (void)state;
+    memset(name, 'n', SIZE);
+    sprintf(text,
+            "[" EVENT("a", "1", "0", "9") "," COUNTER("%s1", "1", "1", "\"value\":7") "," COUNTER(
+                "%s2", "1", "2", "\"value\":8") "]",
+            name, name);
+    load(text);
+    assert_int_equal(hb_curves_make(&curves, &timeline), HB_OK);
+    assert_int_equal(curves.list.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        hb_str whole = curves.list.items[i].name;
+        assert_int_equal(whole.len, SIZE + 1);
+        assert_int_equal(whole.s[SIZE], '1' + (int)i);
+    }
+    hb_curves_free(&curves);
+    unload(NULL);
+}
+
 static void test_what_is_allocated_is_a_curve_of_each_device(void **state)
 {
     (void)state;
@@ -538,6 +561,7 @@ int main(void)
         cmocka_unit_test_teardown(test_threads_that_run_steps_come_first, unload),
         cmocka_unit_test(test_counters_are_curves_by_name_member_and_process),
         cmocka_unit_test(test_counters_are_told_apart_by_all_of_their_names),
+        cmocka_unit_test(test_long_names_of_counters_are_whole),
         cmocka_unit_test(test_what_is_allocated_is_a_curve_of_each_device),
         cmocka_unit_test(test_a_trace_without_counters_has_no_curves),
         cmocka_unit_test(test_a_window_of_a_curve_begins_with_what_holds_there),

@@ -51,7 +51,7 @@ static bool add_member(void *context, const hb_value *key, const hb_value *value
                 !(key->size == name.len && memcmp(key->s, name.s, name.len) == 0);
     if (value->type != HB_JSON_INT && value->type != HB_JSON_FLOAT) return true;
     hb_buf text;
-    hb_buf_init(&text, 8192);
+    hb_buf_init(&text, SIZE_MAX / 2);
     hb_buf_append(&text, name.s, name.len);
     if (more) hb_buf_str(&text, ", ");
     if (more) hb_buf_append(&text, key->s, key->size);
