@@ -14,8 +14,8 @@
 # --share gives the targets that read traces each other's inputs, --random N them and import_database
 # so many that programs make up (tests/e2e/random_traces.py, tests/fuzz/random_databases.py); what
 # reaches something new is kept.
-# --save puts the fewest inputs that reach all of it, and the history, into tests/fuzz/learned, where
-# the next machine begins.
+# --save puts as few and short inputs as reach all edges, and the history, into tests/fuzz/learned,
+# where the next machine begins.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 if [ ! -f build-fuzz/build.ninja ]; then
