@@ -47,8 +47,7 @@ static inline void hb_emit_pair(hb_emitter *out, const char *key, const char *te
     hb_emit_text(out, text);
 }
 
-/** For readers that are no Python: null where it is no finite number, an integer where it is one.
- */
+/** Not as Python has it: null where it is no finite number, an integer where it is one. */
 void hb_emit_finite(hb_emitter *out, double value);
 /** The member `key`, as hb_emit_finite() has its value. */
 void hb_emit_member(hb_emitter *out, const char *key, double value);
