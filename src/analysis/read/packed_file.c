@@ -39,12 +39,12 @@ hb_result hb_packed_member(const hb_zip_index *index, const hb_zip_member *m, co
                                                             : hb_fail_file(errno, "open", pack);
 }
 
-/* `name` is what stands behind the pack's path. Its slashes are no part of the member's name, but
- * of an absolute one all of them behind the first. */
+/* `name` begins with the slash behind the pack's path. What follows is the member's, slashes of an
+ * absolute name too; else any number of slashes is one. */
 static hb_result find_member(const hb_zip_index *index, const char *pack, const char *name,
                              hb_packed_file *file)
 {
-    const hb_zip_member *m = *name ? hb_zip_find(index, name + 1) : NULL;
+    const hb_zip_member *m = hb_zip_find(index, name + 1);
     name += strspn(name, "/");
     if (!m) m = hb_zip_find(index, name);
     return m ? hb_packed_member(index, m, pack, file)
